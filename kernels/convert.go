@@ -30,14 +30,14 @@ var pairs = func() (all [][2]layout.DType) {
 // castSpecs lists the kernels that convert by value.
 func castSpecs() []Spec {
 	var all []Spec
-	for _, serial := range []bool{false, true} {
+	for _, cpu := range []bool{false, true} {
 		for _, dst := range []uint8{2, 4, 8, 16, 32, 64} {
 			for _, src := range []uint8{32, 64} {
-				all = append(all, castSpec(dst, src, serial))
+				all = append(all, castSpec(dst, src, cpu))
 			}
 		}
 		for _, p := range pairs {
-			all = append(all, pairSpec(p[0], p[1], serial))
+			all = append(all, pairSpec(p[0], p[1], cpu))
 		}
 	}
 	for _, dst := range []uint8{2, 4, 8, 16, 32} {
@@ -46,10 +46,10 @@ func castSpecs() []Spec {
 			if dst > 2 || src > 2 { // between integers of one width, nothing is converted
 				add(DenseCast)
 			}
-			if turnedCast(dst, src) {
+			if hasTransposedCast(dst, src) {
 				add(TransposedCast)
 			}
-			if columnCast(dst, src) {
+			if hasColumnCast(dst, src) {
 				add(ColumnCast)
 				add(BatchedCast)
 			}
@@ -59,17 +59,17 @@ func castSpecs() []Spec {
 }
 
 // castSpec is the kernel from elements anywhere that are loaded into so many bits.
-func castSpec(dst, src uint8, serial bool) Spec {
+func castSpec(dst, src uint8, cpu bool) Spec {
 	form := Cast
-	if dst < 8 || dst < 32 && !serial {
+	if dst < 8 || dst < 32 && !cpu {
 		form = CastWords
 	}
-	return Spec{Form: form, DstBits: dst, SrcBits: src, Serial: serial}
+	return Spec{Form: form, DstBits: dst, SrcBits: src, CPUTarget: cpu}
 }
 
 // pairSpec is the kernel for a pair of types.
-func pairSpec(to, from layout.DType, serial bool) Spec {
-	s := castSpec(uint8(to.Bits()), uint8(max(from.Bits(), 32)), serial)
+func pairSpec(to, from layout.DType, cpu bool) Spec {
+	s := castSpec(uint8(to.Bits()), uint8(max(from.Bits(), 32)), cpu)
 	s.To, s.From = to, from
 	return s
 }
@@ -99,7 +99,7 @@ func (s Spec) castDefines() []string {
 	switch {
 	case s.Mapped:
 		elements = "map.h"
-	case max(s.DstBits, s.SrcBits) == 64 && !s.Serial:
+	case max(s.DstBits, s.SrcBits) == 64 && !s.CPUTarget:
 		elements = "cast_wide.h"
 	}
 	return append(s.itemDefines(), include("ELEMENTS", elements))
@@ -135,7 +135,7 @@ func (s Spec) unitDefines(unit int) []string {
 // PlanCast plans a conversion by value between layouts of one shape. Kernels that are
 // not for two given types learn of them by arguments of the launch: see Numbers.
 func PlanCast(dst, src layout.Layout, to, from layout.DType, how device.Rounding, t Target) (Launch, error) {
-	spec := pairSpec(to, from, t.Serial)
+	spec := pairSpec(to, from, t.CPU)
 	if how.For(to) != (device.Rounding{}) || !slices.Contains(pairs, [2]layout.DType{to, from}) {
 		spec.To, spec.From = layout.Invalid, layout.Invalid
 	}
@@ -149,20 +149,20 @@ func PlanCast(dst, src layout.Layout, to, from layout.DType, how device.Rounding
 // planValues plans what becomes of each element by itself: for the kernel dense where
 // that can be, else for the one given.
 func (p *problem) planValues(k *parameters, spec, dense Spec) (Spec, error) {
-	if p.long {
-		spec.Long, spec.To, spec.From = true, layout.Invalid, layout.Invalid
+	if p.manyAxes {
+		spec.ManyAxes, spec.To, spec.From = true, layout.Invalid, layout.Invalid
 	}
 	in := p.inner(0)
 	if p.planDense(k, dense) {
 		return dense, nil
 	}
-	if turned, ok := p.planTurned(k, spec, dense); ok {
-		return turned, nil
+	if transposed, ok := p.planTransposedCast(k, spec, dense); ok {
+		return transposed, nil
 	}
-	rows := p.target.Serial && in.d == 1 && in.s == 1 && in.n >= shortSide
+	rows := p.target.CPU && in.d == 1 && in.s == 1 && in.n >= shortSide
 	switch {
 	case spec.Form == CastWords && rows && spec.pair(): // others have no loop over words
-		return spec, p.planWords(k, 1, serialWords)
+		return spec, p.planWords(k, 1, cpuWords)
 	case spec.Form == CastWords:
 		return spec, p.planWords(k, len(p.axes), 1)
 	case rows && p.planRows(k):
@@ -176,7 +176,7 @@ func (p *problem) planValues(k *parameters, spec, dense Spec) (Spec, error) {
 // short, or there are too many of them.
 func (p *problem) planDense(k *parameters, s Spec) bool {
 	in, each := p.inner(0), s.denseItem()
-	if p.target.Serial || p.long || s.DstBits == 2 && s.SrcBits == 2 && !s.Mapped || s.DstBits > 32 || s.SrcBits > 32 || in.d != 1 || in.s != 1 || in.n < each {
+	if p.target.CPU || p.manyAxes || s.DstBits == 2 && s.SrcBits == 2 && !s.Mapped || s.DstBits > 32 || s.SrcBits > 32 || in.d != 1 || in.s != 1 || in.n < each {
 		return false
 	}
 	rest := p.innermostFirst()[1:]

@@ -211,9 +211,9 @@ func TestDenseCastsAnywhere(t *testing.T) {
 	require.Greater(t, len(planned), 20)
 }
 
-// TestTurnedCasts converts matrices that lie transposed on one side, between guard pages,
+// TestTransposedCasts converts matrices that lie transposed on one side, between guard pages,
 // and what has no matrices of the same pitch: reversed columns, lines that begin anywhere.
-func TestTurnedCasts(t *testing.T) {
+func TestTransposedCasts(t *testing.T) {
 	h := hostOf(t)
 	rounds, rnd := sweep(t, 300, 13)
 	types := numberTypes(32)

@@ -25,7 +25,7 @@
 // parameters, how many of its groups a multiprocessor holds, its arguments and macros.
 //
 // Where several forms could do a copy, the one with the lowest estimated cost is chosen:
-// instructions, sectors of memory and passes through local memory of a block (effort.go).
+// instructions, sectors of memory and passes through local memory of a block (cost.go).
 // The same estimate chooses the shape of a tile. A sector of dst that two groups complete
 // costs a GPU much more than its bytes: tiles overlap by a sector where lines of dst do not
 // begin on sectors.

@@ -65,12 +65,12 @@ type form struct {
 	suffix         string // and what else is in them
 	does           operation
 	header         string   // of its kernels, in source
-	serialHeader   string   // of those for CPU targets, if it is another one
+	cpuHeader      string   // of those for CPU targets, if it is another one
 	periodicHeader string   // of those whose chunks come in periods
 	elements       string   // the header that one of these includes as ELEMENTS
 	arguments      []string // beside the usual ones
 	room           int      // axes for which the parameters have room; 0: usualRoom
-	general        bool     // it has kernels with longRoom, too
+	general        bool     // it has kernels with Spec.ManyAxes, too
 	items          int64    // elements of a work-item: see Spec.items; 0: 4
 	manyScaled     bool     // items are several elements whose terms are the same
 
@@ -99,16 +99,16 @@ func init() {
 
 		// Words of dst, on CPUs, or chunks of 16 bytes. Chunks of many rows at any pitch come in
 		// periods (source/periods.h). Rows of 32 and 64 bits that begin anywhere in sectors of dst
-		// are moved as chunks of 16-bit elements, too, where elements would leave torn sectors.
+		// are moved as chunks of 16-bit elements, too, where elements would leave partial sectors.
 
 		// Runs that are dense on both sides.
 		Run: {
-			name: "run", header: "chunks.h", periodicHeader: "periodic_chunks.h", serialHeader: "run.h", elements: "run.h",
+			name: "run", header: "chunks.h", periodicHeader: "periodic_chunks.h", cpuHeader: "run.h", elements: "run.h",
 			minBlocksPerSM: inPeriods(4), serves: Spec.servesWider, specs: wordSpecs,
 		},
 		// The same between widths, or backwards in src.
 		Repack: {
-			name: "repack", header: "chunks.h", periodicHeader: "periodic_chunks.h", serialHeader: "repack.h", elements: "repack.h",
+			name: "repack", header: "chunks.h", periodicHeader: "periodic_chunks.h", cpuHeader: "repack.h", elements: "repack.h",
 			minBlocksPerSM: inPeriods(4),
 		},
 		// Elements anywhere, below a byte, or one that a row repeats; and one value.
@@ -132,7 +132,7 @@ func init() {
 		Tile: {name: "tile", header: "tile.h", minBlocksPerSM: always(5), defines: Spec.tileDefines, specs: transposeSpecs},
 		// The same of narrower ones: squares of them are transposed in registers.
 		Transpose: {
-			name: "transpose", header: "transpose.h", serialHeader: "transpose_serial.h",
+			name: "transpose", header: "transpose.h", cpuHeader: "transpose_cpu.h",
 			minBlocksPerSM: always(3), defines: Spec.transposeDefines,
 		},
 		// The same of small matrices that follow each other in dst, or of strips.
@@ -275,7 +275,7 @@ func always(blocks int) func(Spec) int { return func(Spec) int { return blocks }
 
 func inPeriods(blocks int) func(Spec) int {
 	return func(s Spec) int {
-		if s.Periods {
+		if s.Periodic {
 			return blocks
 		}
 		return 0

@@ -11,13 +11,13 @@ import (
 // elementSpecs lists the kernels of Element and Fill.
 func elementSpecs() []Spec {
 	var all []Spec
-	for _, serial := range []bool{false, true} {
+	for _, cpu := range []bool{false, true} {
 		for _, bits := range []uint8{8, 16, 32, 64, 128} {
 			for _, wide := range []bool{false, true} {
-				if !serial { // there it is block's
+				if !cpu { // there it is block's
 					all = append(all, Spec{Form: Element, DstBits: bits, SrcBits: bits, Wide: wide})
 				}
-				all = append(all, Spec{Form: Fill, DstBits: bits, Wide: wide, Serial: serial})
+				all = append(all, Spec{Form: Fill, DstBits: bits, Wide: wide, CPUTarget: cpu})
 			}
 		}
 	}
@@ -31,7 +31,7 @@ const itemsPerBlock = 4 * GroupSize
 func (p *problem) planElements(f Form, k *parameters) (Spec, error) {
 	spec := p.spec(f)
 	err := k.cutElements(spec, p.innermostFirst())
-	spec.Wide = !p.long && k.wide()
+	spec.Wide = !p.manyAxes && k.wide()
 	return spec, err
 }
 
@@ -39,9 +39,9 @@ func (p *problem) planElements(f Form, k *parameters) (Spec, error) {
 // has: at indices of the cut axis that are apart.
 func (s Spec) items() int64 {
 	switch items := cmp.Or(s.form().items, 4); {
-	case s.Serial && s.casts():
+	case s.CPUTarget && s.casts():
 		return 1
-	case s.Serial || s.DstBits > 32:
+	case s.CPUTarget || s.DstBits > 32:
 		return 4
 	default:
 		return items
@@ -71,7 +71,7 @@ func (k *parameters) cutElements(spec Spec, axes []axis) error {
 // cutRounds is cutElements with so many rounds of items in a block. On a GPU it takes as
 // many of the axes into a block as keeps most work-items busy, and leaves enough blocks.
 func (k *parameters) cutRounds(spec Spec, axes []axis, rounds int64) error {
-	if spec.Serial {
+	if spec.CPUTarget {
 		return k.cutItems(axes, itemsPerBlock)
 	}
 	total := 1.0

@@ -33,7 +33,7 @@ func (p *problem) rowsShareIndices(steps []int64) bool {
 // more elements than are cheaper one by one. Of very many axes it is take's.
 func (p *problem) joins(steps []int64, indices int) bool {
 	switch {
-	case p.target.Serial || p.dBits == 128:
+	case p.target.CPU || p.dBits == 128:
 		return false
 	case p.dBits < 8:
 		return true

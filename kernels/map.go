@@ -9,16 +9,16 @@ func mapSpecs() []Spec {
 		for _, src := range []uint8{2, 4, 8} {
 			all = append(all, Spec{Form: DenseCast, DstBits: dst, SrcBits: src, Mapped: true})
 		}
-		for _, serial := range []bool{false, true} {
-			all = append(all, mapSpec(dst, serial))
+		for _, cpu := range []bool{false, true} {
+			all = append(all, mapSpec(dst, cpu))
 		}
 	}
 	return all
 }
 
 // mapSpec is the kernel for elements of up to 8 bits anywhere.
-func mapSpec(bits uint8, serial bool) Spec {
-	s := castSpec(bits, 32, serial)
+func mapSpec(bits uint8, cpu bool) Spec {
+	s := castSpec(bits, 32, cpu)
 	s.Mapped = true
 	return s
 }
@@ -30,6 +30,6 @@ func PlanMap(dst, src layout.Layout, dstBits, srcBits int, t Target) (Launch, er
 	p.simplify(dst, src, dstBits, dstBits)
 	return p.plan("map", func(p *problem, k *parameters) (Spec, error) {
 		dense := Spec{Form: DenseCast, DstBits: uint8(dstBits), SrcBits: uint8(srcBits), Mapped: true}
-		return p.planValues(k, mapSpec(uint8(dstBits), t.Serial), dense)
+		return p.planValues(k, mapSpec(uint8(dstBits), t.CPU), dense)
 	})
 }

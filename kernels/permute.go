@@ -82,7 +82,7 @@ func (t *permutation) step(side int, b bit) int64 {
 func (p *problem) permutes() *permutation {
 	in := p.inner(0)
 	rows := magnitude(in.s) == 1 && in.n*int64(p.dBits) >= sectorBytes*8
-	if p.target.Serial || p.dBits == 1 || p.dBits > 16 || rows {
+	if p.target.CPU || p.dBits == 1 || p.dBits > 16 || rows {
 		return nil
 	}
 	t := &permutation{p: p, axes: p.innermostFirst(), n: make([]int, len(p.axes)), base: [2]int64{p.dBase, p.sBase}}
@@ -279,7 +279,7 @@ func (t *permutation) access(side int, must []bit) access {
 // planPermute sets the parameters.
 func (p *problem) planPermute(k *parameters, t *permutation) (Spec, bool) {
 	w := t.early()
-	if late := t.late(); t.cost(late) < t.cost(w) {
+	if late := t.late(); t.wayCost(late) < t.wayCost(w) {
 		w = late
 	}
 

@@ -11,7 +11,7 @@ import (
 // everything, if none is given. Those for layouts of very many axes are only in the latter.
 func (t Target) Kernels(types ...layout.DType) []Spec {
 	return slices.DeleteFunc(Specs(), func(s Spec) bool {
-		return s.Serial != t.Serial || t.Atomics32 && s.Form == Reduce && s.DstBits > 32 || len(types) > 0 && !s.serves(types)
+		return s.CPUTarget != t.CPU || t.Atomics32 && s.Form == Reduce && s.DstBits > 32 || len(types) > 0 && !s.serves(types)
 	})
 }
 
@@ -27,7 +27,7 @@ func (t typesUsed) bits(n uint8) bool {
 // serves reports whether a plan for elements of some of the types may ask for a kernel.
 func (s Spec) serves(t typesUsed) bool {
 	switch serves := s.form().serves; {
-	case s.Long:
+	case s.ManyAxes:
 		return false
 	case serves != nil:
 		return serves(s, t)
@@ -46,7 +46,7 @@ func (s Spec) servesWidths(t typesUsed) bool {
 
 // servesWider is the same of chunks of 16-bit elements, as which wider ones are moved, too.
 func (s Spec) servesWider(t typesUsed) bool {
-	return !s.Serial && s.DstBits == 16 && (s.Form == Run || s.SrcBits == 0) || s.servesWidths(t)
+	return !s.CPUTarget && s.DstBits == 16 && (s.Form == Run || s.SrcBits == 0) || s.servesWidths(t)
 }
 
 func (s Spec) servesScaling(t typesUsed) bool { return len(t) > 1 && t.bits(s.DstBits) }

@@ -13,13 +13,13 @@ import (
 // reduceSpecs lists the kernels of these forms.
 func reduceSpecs() []Spec {
 	var all []Spec
-	for _, serial := range []bool{false, true} {
+	for _, cpu := range []bool{false, true} {
 		for _, at := range []uint8{32, 64} {
 			for _, bits := range []uint8{2, 4, 8, 16, 32, 64} {
-				all = append(all, Spec{Form: Reduce, DstBits: bits, SrcBits: bits, AtBits: at, Serial: serial})
+				all = append(all, Spec{Form: Reduce, DstBits: bits, SrcBits: bits, AtBits: at, CPUTarget: cpu})
 			}
 			for _, bits := range []uint8{16, 32, 64} {
-				all = append(all, Spec{Form: Fold, DstBits: bits, SrcBits: bits, AtBits: at, Serial: serial})
+				all = append(all, Spec{Form: Fold, DstBits: bits, SrcBits: bits, AtBits: at, CPUTarget: cpu})
 			}
 		}
 	}
@@ -113,7 +113,7 @@ func (p *problem) cutFold(k *parameters, at *layout.Layout, by []layout.Index) e
 // each multiprocessor. All of them look at all elements of the line: more than these
 // would wait for that only.
 func (t Target) foldClasses(lines, length int64) int64 {
-	if t.Serial {
+	if t.CPU {
 		return 1
 	}
 	const leastElements, most = 1024, 64

@@ -40,21 +40,21 @@ func (s Spec) Computes() bool { return s.Scales() || s.Form == Fold }
 // scalingSpecs lists the kernels that scale.
 func scalingSpecs() []Spec {
 	var all []Spec
-	for _, serial := range []bool{false, true} {
+	for _, cpu := range []bool{false, true} {
 		for _, bits := range []uint8{16, 32, 64} {
-			all = append(all, Spec{Form: Dequantize, DstBits: bits, SrcBits: 32, Serial: serial})
+			all = append(all, Spec{Form: Dequantize, DstBits: bits, SrcBits: 32, CPUTarget: cpu})
 		}
 		for _, bits := range []uint8{2, 4, 8} {
-			if !serial {
+			if !cpu {
 				all = append(all, Spec{Form: DequantizeCodes, DstBits: 16, SrcBits: bits}, Spec{Form: DequantizeCodes, DstBits: 32, SrcBits: bits})
 			}
 		}
 		for _, bits := range []uint8{2, 4, 8, 16} {
-			all = append(all, Spec{Form: Quantize, DstBits: bits, SrcBits: 32, Serial: serial})
+			all = append(all, Spec{Form: Quantize, DstBits: bits, SrcBits: 32, CPUTarget: cpu})
 		}
 		for _, bits := range []uint8{4, 8} {
-			all = append(all, Spec{Form: Blocks, DstBits: bits, SrcBits: 32, Serial: serial})
-			if !serial {
+			all = append(all, Spec{Form: Blocks, DstBits: bits, SrcBits: 32, CPUTarget: cpu})
+			if !cpu {
 				all = append(all, Spec{Form: Codes, DstBits: bits, SrcBits: 32})
 			}
 		}
@@ -95,7 +95,7 @@ func (p *problem) itemSpec(by Scaling) (Spec, bool) {
 		s.Form, s.SrcBits = Codes, 32
 		some = (s.DstBits == 4 || s.DstBits == 8) && numeric.KindOf(by.From) == numeric.FloatKind && by.From.Bits() >= 16 && by.Precision != layout.Float16 && by.Precision != layout.BFloat16
 	}
-	return s, some && !p.target.Serial && !p.long && (by.Zero == layout.Invalid || by.Zero.Bits() <= 16) && len(p.axes) > 0 && len(p.axes) <= 8
+	return s, some && !p.target.CPU && !p.manyAxes && (by.Zero == layout.Invalid || by.Zero.Bits() <= 16) && len(p.axes) > 0 && len(p.axes) <= 8
 }
 
 // gatherItems makes items the elements of a scaling, if rows of both sides consist of

@@ -210,7 +210,7 @@ func (t *shape) cycles() float64 {
 	if !t.alike {
 		turns++ // of the table of elements
 	}
-	return effort{
+	return cost{
 		blocks:       blocks,
 		instructions: t.total() / blocks,
 		sectors:      touched(t.count(t.rows), t.span, t.sEven) + touched(t.count(t.runs), t.length*t.size, t.dEven),

@@ -85,9 +85,9 @@ func (p *program) include(header string, macros map[string]string) {
 func (s Spec) header() string {
 	f := s.form()
 	switch {
-	case s.Serial && f.serialHeader != "":
-		return f.serialHeader
-	case s.Periods && f.periodicHeader != "":
+	case s.CPUTarget && f.cpuHeader != "":
+		return f.cpuHeader
+	case s.Periodic && f.periodicHeader != "":
 		return f.periodicHeader
 	}
 	return f.header

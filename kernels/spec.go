@@ -12,17 +12,17 @@ import (
 // Spec names one kernel: an algorithm made for element widths and a kind of
 // processor. It is comparable: the key under which compiled kernels are kept.
 type Spec struct {
-	Form    Form
-	DstBits uint8 // the width of an element in dst: 1 to 128
-	SrcBits uint8 // and in src; 0 for a fill
-	AtBits  uint8 // of a take: the width of an index
-	Signed  bool  // unpacking keeps the sign
-	Wide    bool  // steps within a block need 64 bits
-	Serial  bool  // for processors that run a work-group as a loop: CPUs
-	Long    bool  // more parameters than the others of its form have room for: see ParameterBytes
-	Mapped  bool  // by a table in memory: see source/map.h
-	Periods bool  // chunks come in periods: see source/periods.h
-	Step    int8  // of forms for which src's innermost step is a constant: that, or 0 for any
+	Form      Form
+	DstBits   uint8 // the width of an element in dst: 1 to 128
+	SrcBits   uint8 // and in src; 0 for a fill
+	AtBits    uint8 // of a take: the width of an index
+	Signed    bool  // unpacking keeps the sign
+	Wide      bool  // steps within a block need 64 bits
+	CPUTarget bool  // for CPUs, which run a work-group as a loop
+	ManyAxes  bool  // more parameters than the others of its form have room for: see ParameterBytes
+	Mapped    bool  // by a table in memory: see source/map.h
+	Periodic  bool  // chunks come in periods: see source/periods.h
+	Step      int8  // of forms for which src's innermost step is a constant: that, or 0 for any
 
 	To, From layout.DType // of a cast that is made for a pair of types; otherwise 0
 }
@@ -61,17 +61,17 @@ func (s Spec) String() string {
 	} else if s.Step < 0 {
 		name += "_back" + strconv.Itoa(-int(s.Step))
 	}
-	if s.Periods {
+	if s.Periodic {
 		name += "_periods"
 	}
 	name += s.form().suffix
 	if s.Wide {
 		name += "_wide"
 	}
-	if s.Long {
+	if s.ManyAxes {
 		name += "_long"
 	}
-	if s.Serial {
+	if s.CPUTarget {
 		name += "_serial"
 	}
 	return name
@@ -93,7 +93,7 @@ func (s Spec) entry() string {
 
 // group is the number of work-items in a group.
 func (s Spec) group() uint32 {
-	if s.Serial {
+	if s.CPUTarget {
 		return 1
 	}
 	return GroupSize
@@ -129,14 +129,14 @@ const usualArguments = 7
 // MaxArguments is the largest number of arguments.
 const MaxArguments = usualArguments + 4
 
-// GroupSize is the number of work-items in a group, but for serial kernels,
-// which have one.
+// GroupSize is the number of work-items in a group, except in kernels for CPUs, which
+// have one.
 const GroupSize = 256
 
 // defines are the macros that make a form's source into this kernel.
 func (s Spec) defines() []string {
 	index := "i32"
-	if s.Wide || s.Long || s.casts() {
+	if s.Wide || s.ManyAxes || s.casts() {
 		index = "i64"
 	}
 	flag := func(b bool) string {
@@ -174,10 +174,10 @@ func (s Spec) defines() []string {
 		"FBITS " + strconv.Itoa(read),
 		"FROM " + fmt.Sprintf("%#x", from),
 		"TO " + fmt.Sprintf("%#x", to),
-		"SERIAL " + flag(s.Serial),
+		"SERIAL " + flag(s.CPUTarget),
 		"PUT " + flag(s.puts()),
 		"REDUCES " + flag(s.reduces()),
-		"PERIODIC " + flag(s.Periods),
+		"PERIODIC " + flag(s.Periodic),
 		"STEP " + strconv.Itoa(int(s.Step)),
 		"LIVE " + strconv.Itoa(s.minBlocksPerSM()),
 		"ORDERED " + flag(s.Form == Shuffle),
@@ -209,5 +209,5 @@ func Specs() []Spec {
 			all = append(all, f.specs()...)
 		}
 	}
-	return append(all, longSpecs(all)...)
+	return append(all, manyAxesSpecs(all)...)
 }

@@ -15,14 +15,14 @@ func transposeSpecs() []Spec {
 		all = append(all, Spec{Form: Transpose, DstBits: b, SrcBits: b})
 	}
 	for _, b := range []uint8{2, 4} {
-		all = append(all, Spec{Form: Transpose, DstBits: b, SrcBits: b, Serial: true})
+		all = append(all, Spec{Form: Transpose, DstBits: b, SrcBits: b, CPUTarget: true})
 	}
 	return all
 }
 
 // transposeDefines are the macros of Transpose.
 func (s Spec) transposeDefines() []string {
-	if !s.Serial {
+	if !s.CPUTarget {
 		return []string{include("LINES_OF", "lines.h")}
 	}
 	a, b := s.tileSize()
@@ -30,10 +30,10 @@ func (s Spec) transposeDefines() []string {
 }
 
 // tileSize returns the usual extents of a tile along axes a and b, of form tile and of
-// serial kernels.
+// kernels for CPUs.
 func (s Spec) tileSize() (a, b int64) {
 	switch {
-	case s.Serial: // long lines of dst, for few words at their ends to merge
+	case s.CPUTarget: // long lines of dst, for few words at their ends to merge
 		return 256 / int64(s.DstBits), 512
 	case s.DstBits == 64:
 		return 32, 64
@@ -52,12 +52,12 @@ func (p *problem) transposes() (Form, int) {
 	if p.dBits < 32 {
 		form = Transpose
 		switch {
-		case p.target.Serial:
+		case p.target.CPU:
 			long = int64(64 / p.dBits)
 		default:
 			long = 16
 		}
-		if a.s != 1 && (a.s != -1 || p.target.Serial) {
+		if a.s != 1 && (a.s != -1 || p.target.CPU) {
 			return none, 0
 		}
 	}
@@ -74,16 +74,16 @@ func (p *problem) transposed() choice {
 	c := choice{form: form, near: near}
 	switch {
 	case form == Tile:
-		c.oblong = p.oblong(p.spec(form), near)
-		c.cycles = c.oblong.effort.unstrained().cycles(p.bytes)
-	case form == Transpose && !p.target.Serial:
+		c.tile = p.tileShape(p.spec(form), near)
+		c.cycles = c.tile.cost.withoutPenalty().cycles(p.bytes)
+	case form == Transpose && !p.target.CPU:
 		c.strip = p.strip(p.spec(form), near)
-		c.cycles = c.strip.effort.unstrained().cycles(p.bytes)
+		c.cycles = c.strip.cost.withoutPenalty().cycles(p.bytes)
 	}
 	return c
 }
 
-func (p *problem) planSerialTransposed(k *parameters, near int) error {
+func (p *problem) planCPUTransposed(k *parameters, near int) error {
 	a, b := p.inner(near), p.inner(0)
 	ta, tb := p.spec(Transpose).tileSize()
 	k.ta, k.na, k.da, k.sa = uint32(ta), uint32(a.n), a.d, a.s
@@ -127,7 +127,7 @@ type strip struct {
 	step       int64
 	c          int  // counted from the innermost axis; 0: none; axis a: blocks of it
 	across     bool // 16 bytes of dst are put together across lines
-	effort     effort
+	cost       cost
 }
 
 // planTranspose plans a transposition by squares, of axis a and dst's innermost one, b.
@@ -175,7 +175,7 @@ func (s Spec) groups(blocks, few int64) int64 {
 	return max(blocks/blocksOfTable, min(blocks, few))
 }
 
-// strip chooses the shape that takes least.
+// strip chooses the cheapest shape.
 func (p *problem) strip(spec Spec, near int) strip {
 	best, least := strip{}, 0.0
 	dAligned := p.aligned(sectorBytes*8/int64(p.dBits), p.dBase, 0, func(a axis) int64 { return a.d })
@@ -189,7 +189,7 @@ func (p *problem) strip(spec Spec, near int) strip {
 			if t.step == 0 {
 				continue
 			}
-			if cycles := t.effort.cycles(p.bytes); least == 0 || cycles < least {
+			if cycles := t.cost.cycles(p.bytes); least == 0 || cycles < least {
 				best, least = t, cycles
 			}
 		}
@@ -225,7 +225,7 @@ func (p *problem) stripOf(spec Spec, near, width, c int, dAligned, sAligned bool
 		others = others / cs * ((cs + t.tc - 1) / t.tc)
 	}
 	nc := min(t.tc, cs)
-	t.effort.blocks = as * bs * others
+	t.cost.blocks = as * bs * others
 	na, nb := min(a.n, t.ta), min(b.n, t.tb)
 	lines := nc * na
 	reads := touched(nc*nb, na*int64(p.sBits)/8, sAligned)
@@ -238,44 +238,44 @@ func (p *problem) stripOf(spec Spec, near, width, c int, dAligned, sAligned bool
 	}
 	together := nc * touched(1, ((nb-1)*magnitude(b.s)+na)*int64(p.sBits)/8, false)
 	// Of the kernel's parts, as predicted for several shapes.
-	cost := int64(230)
+	instructions := int64(230)
 	switch {
 	case sAligned:
-		cost += 85
+		instructions += 85
 	case spec.spreads(): // a load of each element, as many side by side as work-items are
-		cost += 200
+		instructions += 200
 		reads = min(reads+nc*nb*(na>>min(width, 5)), 2*min(reads, together))
 	case spec.Form == TransposedCast: // what follows in a line is read by both neighbours
-		cost += 350
+		instructions += 350
 		// In two accesses: sectors of lines that are near each other are read no more than twice.
 		reads = 2 * min(reads, together)
 	default: // by local memory, but for the last one
-		cost += 330
+		instructions += 330
 		reads = min(reads+nc*nb, 2*together)
 	}
 	t.across = p.follow(near, &t) && (!dAligned || b.n%unit > 0)
 	switch {
 	case t.across:
 		items := (lines*b.n/unit + GroupSize - 1) / GroupSize
-		cost += 120 * items
+		instructions += 120 * items
 		if p.dBits < 8 { // and lines that end within 16 bytes
-			cost += (200/int64(p.dBits) + 120*max(0, unit-b.n)/b.n) * items
+			instructions += (200/int64(p.dBits) + 120*max(0, unit-b.n)/b.n) * items
 		}
 		writes = touched(1, lines*b.n*int64(p.dBits)/8, false)
 	case !dAligned:
-		cost += 44*each + 36*min(apart, each)
+		instructions += 44*each + 36*min(apart, each)
 	case a.n%t.ta == 0 && b.n%t.tb == 0:
-		cost += 10 * each
+		instructions += 10 * each
 	default:
-		cost += 35 * each
+		instructions += 35 * each
 	}
 	if !t.across && !dAligned { // both ends of lines, or one in blocks at an end of axis b
 		kinds := max(1, 3-bs)
-		cost += 300 * ((kinds*nc*t.ta + GroupSize - 1) / GroupSize) * min(bs, 2) / bs
+		instructions += 300 * ((kinds*nc*t.ta + GroupSize - 1) / GroupSize) * min(bs, 2) / bs
 		writes += 2 * lines / bs
 	}
-	t.effort.instructions, t.effort.sectors, t.effort.passes = cost, reads+writes, 3*spec.slots()/8
-	t.effort.strain = p.strain(near, na, nb)
+	t.cost.instructions, t.cost.sectors, t.cost.passes = instructions, reads+writes, 3*spec.slots()/8
+	t.cost.shortLinePenalty = p.shortLinePenalty(near, na, nb)
 	return t
 }
 

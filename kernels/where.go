@@ -10,8 +10,8 @@ import (
 func whereSpecs() []Spec {
 	var all []Spec
 	for _, bits := range []uint8{2, 4, 8, 16, 32, 64, 128} {
-		for _, serial := range []bool{false, true} {
-			all = append(all, Spec{Form: Where, DstBits: bits, SrcBits: bits, Serial: serial})
+		for _, cpu := range []bool{false, true} {
+			all = append(all, Spec{Form: Where, DstBits: bits, SrcBits: bits, CPUTarget: cpu})
 		}
 		if bits <= mostBlended {
 			all = append(all, Spec{Form: Blend, DstBits: bits, SrcBits: bits})
@@ -62,7 +62,7 @@ func (p *problem) toward(l *layout.Layout) *problem {
 // element, and as long as a chunk.
 func (p *problem) blends(others ...*problem) bool {
 	in := p.inner(0)
-	if p.target.Serial || p.long || p.dBits > mostBlended || in.d != 1 || in.n < int64(128/p.dBits) {
+	if p.target.CPU || p.manyAxes || p.dBits > mostBlended || in.d != 1 || in.n < int64(128/p.dBits) {
 		return false
 	}
 	for _, q := range append(others, p) {

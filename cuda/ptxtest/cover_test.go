@@ -27,7 +27,7 @@ func TestEveryKernel(t *testing.T) {
 		each = 40
 	}
 	for _, s := range kernels.Specs() {
-		if s.Serial {
+		if s.CPUTarget {
 			continue
 		}
 		t.Run(s.String(), func(t *testing.T) {
@@ -43,7 +43,7 @@ func TestEveryKernel(t *testing.T) {
 					checkSparse(t, d, dev, c, uint64(seed))
 				} else {
 					assert.NoError(t, oracle.CheckOn(dev, q, c, uint64(seed)))
-					if !s.Long && !c.Shared && !c.SharedB { // by the same plan
+					if !s.ManyAxes && !c.Shared && !c.SharedB { // by the same plan
 						assert.NoError(t, oracle.CheckOn(dev, q, later(c), uint64(seed)))
 					}
 				}
@@ -63,12 +63,12 @@ func find(t *testing.T, s kernels.Spec, n int) []oracle.Case {
 		switch {
 		case s.Wide:
 			c = wide(rng, s)
-		case s.Long:
+		case s.ManyAxes:
 			c = long(rng, s)
-		case s.Periods:
+		case s.Periodic:
 			c = rows(rng, s)
 		case s.Form == kernels.TransposedCast, s.Form == kernels.ColumnCast, s.Form == kernels.BatchedCast:
-			c = turned(rng, s)
+			c = transposed(rng, s)
 		case s.Form == kernels.DequantizeCodes, s.Form == kernels.Codes, try%2 == 1 && s.Form == kernels.Blocks:
 			c = blocks(rng, s)
 		case s.Form == kernels.Picks:
@@ -77,7 +77,7 @@ func find(t *testing.T, s kernels.Spec, n int) []oracle.Case {
 			c = joined(rng, s)
 		case try%4 == 3 && (s.Form == kernels.Take || s.Form == kernels.Put):
 			c = indexedRows(rng, s)
-		case try%4 == 3 && s.Form == kernels.Fold && !s.Long:
+		case try%4 == 3 && s.Form == kernels.Fold && !s.ManyAxes:
 			c = folded(rng, s)
 		case try%2 == 1 && s.SrcBits == s.DstBits && limits.Ops == nil:
 			c = permuted(rng, s)
@@ -318,8 +318,8 @@ func blocks(rng *rand.Rand, s kernels.Spec) oracle.Case {
 	return c
 }
 
-// turned are matrices whose sides are dense along different axes.
-func turned(rng *rand.Rand, s kernels.Spec) oracle.Case {
+// transposed are matrices whose sides are dense along different axes.
+func transposed(rng *rand.Rand, s kernels.Spec) oracle.Case {
 	c := operation(rng, s)
 	most := int64(100)
 	if s.Form == kernels.ColumnCast { // more than a tile has

@@ -59,7 +59,7 @@ func TestFaultsShow(t *testing.T) {
 	t.Run("kernels", func(t *testing.T) {
 		for _, s := range kernels.Specs() {
 			entry, _, _ := strings.Cut(s.String(), "_")
-			if s.Serial || s.Wide || s.Long || seen[entry] {
+			if s.CPUTarget || s.Wide || s.ManyAxes || seen[entry] {
 				continue
 			}
 			seen[entry] = true

@@ -52,7 +52,7 @@ typedef ulong2 u64x2;
 #define DOUBLE_PRODUCT_OF(a, b) as_ulong(as_double((u64)(a)) * as_double((u64)(b)))
 #endif
 
-// Where serial kernels are compiled straight for a CPU, STREAM(to, from, type)
+// Where kernels for CPUs are compiled straight for a CPU, STREAM(to, from, type)
 // writes a cache line past the caches, from private memory, PREFETCH(address) asks
 // for one to be read, and SCALAR is for short loops that vectors do not pay for.
 #if defined(__clang__) && (defined(__x86_64__) || defined(__aarch64__))

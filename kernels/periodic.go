@@ -32,11 +32,11 @@ type period struct {
 // planPeriods plans a kernel of form Run, Repack, Gather or Stamp in periods of rows; false: that
 // is not worth it.
 func (p *problem) planPeriods(k *parameters, spec *Spec) bool {
-	if len(p.axes) < 2 || p.dBits == 1 || !p.dense() || p.long || p.target.Serial || p.inner(0).n >= limit/4 {
+	if len(p.axes) < 2 || p.dBits == 1 || !p.dense() || p.manyAxes || p.target.CPU || p.inner(0).n >= limit/4 {
 		return false
 	}
 	asked := *spec
-	asked.Periods = true
+	asked.Periodic = true
 	best := period{busy: .1}
 	for at := 1; at < len(p.axes); at++ {
 		for _, joined := range []bool{true, false} {
@@ -48,11 +48,11 @@ func (p *problem) planPeriods(k *parameters, spec *Spec) bool {
 			}
 		}
 	}
-	spec.Periods = best.n > 0 && p.layPeriods(k, asked, best)
-	if !spec.Periods {
+	spec.Periodic = best.n > 0 && p.layPeriods(k, asked, best)
+	if !spec.Periodic {
 		*k = parameters{}
 	}
-	return spec.Periods
+	return spec.Periodic
 }
 
 // perChunk is how many elements a chunk has: as many as are in 16 bytes on either side.
@@ -120,7 +120,7 @@ func (p *problem) periodsOf(spec Spec, at int, joined bool) (best period) {
 // stamps reports whether rows of less than a chunk, below a byte, are one behind the other in
 // dst, where src repeats them: along the next axis.
 func (p *problem) stamps() bool {
-	if p.target.Serial || p.sBits != p.dBits || p.dBits >= 8 || p.dBits == 1 || len(p.axes) < 2 || !p.dense() {
+	if p.target.CPU || p.sBits != p.dBits || p.dBits >= 8 || p.dBits == 1 || len(p.axes) < 2 || !p.dense() {
 		return false
 	}
 	n, a := p.inner(0).n, p.inner(1)
