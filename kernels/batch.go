@@ -32,7 +32,7 @@ func batchRoom(bits int) int64 {
 }
 
 // batchDefines are the macros of this form.
-func (s Spec) batchDefines() []string {
+func batchDefines(s Spec) []string {
 	vectors := batchRoom(int(s.DstBits)) * int64(s.DstBits) / 128
 	return []string{"VECTORS " + strconv.FormatInt(vectors, 10), "TILE_VECTORS " + strconv.Itoa(batchTileBytes/vector)}
 }

@@ -37,8 +37,8 @@ func (s Spec) columnLines() int64 {
 
 // columnCastDefines are the macros of these kernels: the tile's rows and slots, and how many pieces are
 // read before any is put into it.
-func (s Spec) columnCastDefines() []string {
-	return append(s.denseDefines(),
+func columnCastDefines(s Spec) []string {
+	return append(denseDefines(s),
 		"ROWS_LOG "+strconv.Itoa(bits.TrailingZeros64(uint64(s.columnRows()))),
 		"COLUMN_SLOTS "+strconv.Itoa(columnSlots),
 		"AHEAD 4",

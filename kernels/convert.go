@@ -86,7 +86,7 @@ func (s Spec) byValue() bool { return s.form().does == converts || s.Scales() }
 func (s Spec) pair() bool { return s.To != layout.Invalid }
 
 // castBlocks is Spec.minBlocksPerSM of casts of elements anywhere.
-func (s Spec) castBlocks() int {
+func castBlocks(s Spec) int {
 	if s.pair() {
 		return 0
 	}
@@ -94,7 +94,7 @@ func (s Spec) castBlocks() int {
 }
 
 // castDefines are the macros of casts of elements anywhere.
-func (s Spec) castDefines() []string {
+func castDefines(s Spec) []string {
 	elements := "cast.h"
 	switch {
 	case s.Mapped:
@@ -102,7 +102,7 @@ func (s Spec) castDefines() []string {
 	case max(s.DstBits, s.SrcBits) == 64 && !s.CPUTarget:
 		elements = "cast_wide.h"
 	}
-	return append(s.itemDefines(), include("ELEMENTS", elements))
+	return append(itemDefines(s), include("ELEMENTS", elements))
 }
 
 // denseItem is how many elements an item of these kernels has: 16 bytes of the wider ones.
@@ -114,9 +114,9 @@ func (s Spec) looksUp() bool { return s.SrcBits <= 8 }
 // denseDefines are the macros of casts of rows: elements of an item, its bits on either side, the
 // bits that are read at once of src where items begin anywhere, and those that hold what comes
 // of a byte of src.
-func (s Spec) denseDefines() []string { return s.unitDefines(int(s.denseItem()) * int(s.SrcBits)) }
+func denseDefines(s Spec) []string { return unitDefines(s, int(s.denseItem())*int(s.SrcBits)) }
 
-func (s Spec) unitDefines(unit int) []string {
+func unitDefines(s Spec, unit int) []string {
 	each, src, dst := int(s.denseItem()), int(s.SrcBits), int(s.DstBits)
 	converter, elements := "value.h", "cast.h"
 	if s.looksUp() {

@@ -58,7 +58,7 @@ func (s Spec) flatMost() int64 {
 
 // itemDefines are the macros of these forms: how many elements an item has, and how many
 // rows a block of take.
-func (s Spec) itemDefines() []string {
+func itemDefines(s Spec) []string {
 	n := s.items()
 	return []string{"ITEMS " + strconv.FormatInt(n, 10), "ROWS " + strconv.Itoa(takeRows)}
 }

@@ -20,7 +20,7 @@ func joinSpecs() []Spec {
 const joinRows = 2 << 10
 
 // joinDefines are the macros of this form.
-func (s Spec) joinDefines() []string { return []string{"ROWS " + strconv.Itoa(joinRows)} }
+func joinDefines(Spec) []string { return []string{"ROWS " + strconv.Itoa(joinRows)} }
 
 // rowsShareIndices reports whether elements along the innermost axis are neighbours on
 // both sides, of which all have their indices in common. steps are at's.

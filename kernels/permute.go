@@ -32,10 +32,10 @@ func wordBits(width int) int     { return bits.TrailingZeros(uint(32 / width)) }
 func registerBits(width int) int { return max(3, wordBits(width)) }
 
 // permuteBlocks is Spec.minBlocksPerSM of this form.
-func (s Spec) permuteBlocks() int { return 8 >> (registerBits(int(s.DstBits)) - 3) }
+func permuteBlocks(s Spec) int { return 8 >> (registerBits(int(s.DstBits)) - 3) }
 
 // permuteDefines are the macros of this form.
-func (s Spec) permuteDefines() []string {
+func permuteDefines(s Spec) []string {
 	registers := registerBits(int(s.DstBits))
 	return []string{
 		"LOG " + strconv.Itoa(wordBits(int(s.DstBits))),

@@ -32,12 +32,12 @@ func (s Spec) serves(t typesUsed) bool {
 	case serves != nil:
 		return serves(s, t)
 	}
-	return s.servesWidths(t)
+	return servesWidths(s, t)
 }
 
 // servesWidths is serves of kernels between some widths: of one width, neighbours of less are
 // moved as one.
-func (s Spec) servesWidths(t typesUsed) bool {
+func servesWidths(s Spec, t typesUsed) bool {
 	if s.SrcBits != 0 && s.SrcBits != s.DstBits {
 		return t.bits(s.DstBits) && t.bits(s.SrcBits)
 	}
@@ -45,35 +45,35 @@ func (s Spec) servesWidths(t typesUsed) bool {
 }
 
 // servesWider is the same of chunks of 16-bit elements, as which wider ones are moved, too.
-func (s Spec) servesWider(t typesUsed) bool {
-	return !s.CPUTarget && s.DstBits == 16 && (s.Form == Run || s.SrcBits == 0) || s.servesWidths(t)
+func servesWider(s Spec, t typesUsed) bool {
+	return !s.CPUTarget && s.DstBits == 16 && (s.Form == Run || s.SrcBits == 0) || servesWidths(s, t)
 }
 
-func (s Spec) servesScaling(t typesUsed) bool { return len(t) > 1 && t.bits(s.DstBits) }
+func servesScaling(s Spec, t typesUsed) bool { return len(t) > 1 && t.bits(s.DstBits) }
 
-func (s Spec) servesReduced(t typesUsed) bool { return t.bits(s.DstBits) }
+func servesReduced(s Spec, t typesUsed) bool { return t.bits(s.DstBits) }
 
 // servesCast is serves of casts of elements anywhere, which load 32 bits at least.
-func (s Spec) servesCast(t typesUsed) bool {
+func servesCast(s Spec, t typesUsed) bool {
 	if s.pair() {
 		return slices.Contains(t, s.To) && slices.Contains(t, s.From)
 	}
 	return len(t) > 1 && t.bits(s.DstBits) && t.have(func(t layout.DType) bool { return max(t.Bits(), 32) == int(s.SrcBits) })
 }
 
-func (s Spec) servesDense(t typesUsed) bool {
+func servesDense(s Spec, t typesUsed) bool {
 	if s.Mapped {
-		return s.servesWidths(t)
+		return servesWidths(s, t)
 	}
 	return len(t) > 1 && t.bits(s.DstBits) && t.bits(s.SrcBits)
 }
 
 // servesParts is serves of Join, which moves parts of elements.
-func (s Spec) servesParts(t typesUsed) bool {
+func servesParts(s Spec, t typesUsed) bool {
 	return t.have(func(t layout.DType) bool { return t.Bits() < 128 && (t.Bits() < 8 || s.DstBits == 8) })
 }
 
 // servesFields is serves of Field: of single bits, and of those of elements below a byte.
-func (s Spec) servesFields(t typesUsed) bool {
+func servesFields(s Spec, t typesUsed) bool {
 	return t.bits(1) || t.bits(2) || t.bits(4)
 }

@@ -27,7 +27,7 @@ func reduceSpecs() []Spec {
 }
 
 // reduceDefines are the macros of Reduce, and foldDefines those of Fold.
-func (s Spec) reduceDefines() []string { return append(s.itemDefines(), "FOLDS 0") }
+func reduceDefines(s Spec) []string { return append(itemDefines(s), "FOLDS 0") }
 
 func foldDefines(Spec) []string {
 	return []string{"FOLDS 1", fmt.Sprintf("HALF %#x", number(layout.Float16, device.Rounding{Unsaturated: true}))}

@@ -63,7 +63,7 @@ func scalingSpecs() []Spec {
 }
 
 // scalingDefines are the macros of these forms.
-func (s Spec) scalingDefines() []string {
+func scalingDefines(s Spec) []string {
 	quantize := "0"
 	if s.Form == Quantize {
 		quantize = "1"

@@ -32,7 +32,7 @@ func shuffleSpecs() []Spec {
 }
 
 // shuffleDefines are the macros of this form.
-func (s Spec) shuffleDefines() []string {
+func shuffleDefines(s Spec) []string {
 	far := "FAR 0"
 	if s.Wide {
 		far = "FAR 1"

@@ -204,7 +204,7 @@ func include(macro, header string) string { return macro + ` "` + header + `"` }
 // Specs lists every kernel that a plan may ask for.
 func Specs() []Spec {
 	var all []Spec
-	for _, f := range forms {
+	for _, f := range table {
 		if f.specs != nil {
 			all = append(all, f.specs()...)
 		}

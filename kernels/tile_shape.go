@@ -26,7 +26,7 @@ func (t *tileShape) readers() int64 { return (t.b + t.reads - 1) / t.reads }
 func (t *tileShape) writers() int64 { return (t.a + t.writes - 1) / t.writes }
 
 // tileDefines are the macros of form tile.
-func (s Spec) tileDefines() []string {
+func tileDefines(s Spec) []string {
 	a, b := s.tileSize()
 	return []string{
 		"TILE_A " + strconv.FormatInt(a, 10), "TILE_B " + strconv.FormatInt(b, 10),

@@ -21,7 +21,7 @@ func transposeSpecs() []Spec {
 }
 
 // transposeDefines are the macros of Transpose.
-func (s Spec) transposeDefines() []string {
+func transposeDefines(s Spec) []string {
 	if !s.CPUTarget {
 		return []string{include("LINES_OF", "lines.h")}
 	}

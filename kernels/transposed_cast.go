@@ -98,9 +98,9 @@ func (p *problem) castCost(cast Spec, near int) cost {
 
 // transposedCastDefines are the macros of these kernels: a work-item reads PIECE_S bits of a line at
 // once.
-func (s Spec) transposedCastDefines() []string {
+func transposedCastDefines(s Spec) []string {
 	piece := min(128, int(s.across())*int(s.SrcBits))
-	return append(s.unitDefines(piece),
+	return append(unitDefines(s, piece),
 		include("LINES_OF", "cast_lines.h"),
 		"ACROSS_LOG "+strconv.Itoa(bits.TrailingZeros64(uint64(s.across()))), "PIECE_S "+strconv.Itoa(piece),
 	)

@@ -21,7 +21,7 @@ func whereSpecs() []Spec {
 }
 
 // blendDefines are the macros of Blend.
-func (s Spec) blendDefines() []string {
+func blendDefines(s Spec) []string {
 	return []string{"COND_BITS " + strconv.Itoa(8*128/int(s.DstBits))}
 }
 
