@@ -1,9 +1,6 @@
 package kernels
 
-import (
-	"cmp"
-	"errors"
-)
+import "errors"
 
 // In CUDA a launch's parameters are an argument by value, whose size is a kernel's
 // constant, and the driver copies all of it at each launch. So kernels have room for
@@ -25,7 +22,10 @@ func (s Spec) room() int {
 	if s.ManyAxes {
 		return manyAxesRoom
 	}
-	return cmp.Or(s.form().room, usualRoom)
+	if room := s.form().room; room > 0 {
+		return room
+	}
+	return usualRoom
 }
 
 // ParameterBytes is the size of a launch's parameters where they are an argument by

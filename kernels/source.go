@@ -23,6 +23,7 @@ const (
 // Spec.String; without any, the dialect's prelude.
 func Source(d Dialect, specs ...Spec) string {
 	p := program{dialect: d, included: map[string]bool{}}
+	p.text.Grow(64 << 10)
 	p.include("dialect.h", nil)
 	for _, s := range specs {
 		p.include("kernel.h", nil)
