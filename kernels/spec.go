@@ -99,10 +99,10 @@ func (s Spec) group() uint32 {
 	return GroupSize
 }
 
-// minBlocksPerSM is how many groups live on a multiprocessor at least, for which the compiler
-// keeps to so few registers; 0: it chooses. (Where it is told 1, it uses more than it
-// would by itself.) What does not fit goes to memory, without which an H100 is up to five
-// times faster; one more group makes it up to a tenth faster.
+// minBlocksPerSM is the least number of groups that a multiprocessor holds: the compiler uses
+// few enough registers for that. 0: it chooses. (With 1 it uses more than by its own choice.)
+// Variables without a register go to memory, which makes an H100 up to five times slower; one
+// more group makes it up to a tenth faster.
 func (s Spec) minBlocksPerSM() int {
 	if blocks := s.form().minBlocksPerSM; blocks != nil {
 		return blocks(s)
