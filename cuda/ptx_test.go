@@ -44,7 +44,7 @@ func TestBugFusedArithmetic(t *testing.T) {
 	corrections := regexp.MustCompile(`fma\.rn\.f32\s`)
 	fused := regexp.MustCompile(`\bfma\.|\bmad\.f|\b(?:mul|add|sub)\.(?:ftz\.)?f\d+`)
 	for _, s := range kernels.Specs() {
-		if s.Serial {
+		if s.CPUTarget {
 			continue
 		}
 		text, err := PTX(s)
@@ -72,7 +72,7 @@ func TestPTX(t *testing.T) {
 	entry := regexp.MustCompile(`\.visible \.entry (\w+)\(([^)]*)\)`)
 	accesses := regexp.MustCompile(`(?m)^\s*(?:@!?%p\d+\s+)?(?:ld|st|atom|red)\.(?:volatile\.)?(\w+).*`)
 	for _, s := range kernels.Specs() {
-		if s.Serial {
+		if s.CPUTarget {
 			continue
 		}
 		delete(left, s.String())

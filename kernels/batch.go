@@ -6,10 +6,6 @@ import (
 	"strconv"
 )
 
-// Batch is the form of a transposition of small matrices that follow each other in dst, or of
-// strips of larger ones: see source/batch.h.
-const Batch Form = "batch"
-
 // The local memory of form batch, in bytes, with what is read behind the last element:
 // batchBytes of elements as src has them, or below a byte batchNarrowBytes, and there
 // batchTileBytes of their lines along dst's dense axis.
@@ -36,7 +32,7 @@ func batchRoom(bits int) int64 {
 }
 
 // batchDefines are the macros of this form.
-func (s Spec) batchDefines() []string {
+func batchDefines(s Spec) []string {
 	vectors := batchRoom(int(s.DstBits)) * int64(s.DstBits) / 128
 	return []string{"VECTORS " + strconv.FormatInt(vectors, 10), "TILE_VECTORS " + strconv.Itoa(batchTileBytes/vector)}
 }
@@ -57,7 +53,7 @@ type batch struct {
 	order      [3]int // of squares: 0 counts them along b, 1 a, 2 c
 	per, side  int64  // elements of a unit of dst; how many units side by side a warp puts together
 	unit, room int64
-	effort     effort
+	cost       cost
 }
 
 // batchGain is the share of what other forms take that this one may take at most, as what either
@@ -70,7 +66,7 @@ const moreParts = 8
 // batched returns the block of a form batch, where it takes less than the best of other forms.
 func (p *problem) batched(best *choice) *batch {
 	switch {
-	case best.form != "":
+	case best.form != none:
 		return p.batches(batchGain * best.cycles)
 	case p.dBits < 8:
 		return p.batches(math.Inf(1))
@@ -83,7 +79,7 @@ func (p *problem) batched(best *choice) *batch {
 func (p *problem) batches(least float64) *batch {
 	near := p.nearest()
 	t := batch{aAt: near, a: p.inner(near), b: p.inner(0), c: axis{n: 1}}
-	if p.target.Serial || p.dBits < 2 || p.dBits > 16 || near == 0 || t.a.s != 1 || t.b.d != 1 || t.b.s < t.a.n || t.a.d != t.b.n {
+	if p.target.CPU || p.dBits < 2 || p.dBits > 16 || near == 0 || t.a.s != 1 || t.b.d != 1 || t.b.s < t.a.n || t.a.d != t.b.n {
 		return nil
 	}
 	t.unit, t.room = int64(128/p.dBits), batchRoom(p.dBits)
@@ -177,14 +173,14 @@ func (t *batch) vectors() int64 {
 	return n
 }
 
-// estimate sets the effort, of the kernel's parts as predicted for several shapes, and returns the
+// estimate sets the cost, of the kernel's parts as predicted for several shapes, and returns the
 // cycles that it takes: roughly, if these are not fewer than least.
 func (t *batch) estimate(p *problem, least float64) float64 {
 	rounds := func(items int64) int64 { return (items + GroupSize - 1) / GroupSize }
 	width := int64(p.dBits)
 	size := t.tc * t.ta * t.b.n
 	vectors := t.row.n * t.vectors()
-	e := &t.effort
+	e := &t.cost
 	e.blocks = p.count() / (t.a.n * t.b.n * t.c.n) * t.a.blocks(t.ta).n * t.c.blocks(t.tc).n
 	below := GroupSize / t.vectors()
 	loads := (t.row.n + 4*below - 1) / (4 * below) // four at a time
@@ -201,16 +197,16 @@ func (t *batch) estimate(p *problem, least float64) float64 {
 	count := n[0] * n[1] * n[2]
 	e.instructions += count*per*23/GroupSize + rounds(size/per)*34
 	e.passes += size / per / warp * 2
-	if t.effort.cycles(p.bytes) < least {
+	if t.cost.cycles(p.bytes) < least {
 		e.passes += count / warp * per * t.choose(per)
 	}
-	return t.effort.cycles(p.bytes)
+	return t.cost.cycles(p.bytes)
 }
 
 // arrange chooses the units that so many elements are put together to, and how many of a warp's
 // are side by side: fewer, if the others then ask other banks. Least is that of estimate.
 func (t *batch) arrange(p *problem, size int64, least float64) float64 {
-	begun, best := t.effort, math.Inf(1)
+	begun, best := t.cost, math.Inf(1)
 	next := *t
 	for _, per := range []int64{t.unit, t.unit / 2} {
 		if per > t.b.n {
@@ -232,7 +228,7 @@ func (t *batch) arrange(p *problem, size int64, least float64) float64 {
 			e.passes = begun.passes + size/warp*turns
 			e.sectors = begun.sectors + size/per*(warp/side-1)/warp // more ends
 			if cycles := e.cycles(p.bytes); cycles < best {
-				best, next.per, next.side, next.effort = cycles, per, side, e
+				best, next.per, next.side, next.cost = cycles, per, side, e
 			}
 		}
 	}

@@ -36,3 +36,34 @@ func TestCompile(t *testing.T) {
 	}
 	t.Run(string(kernels.Host), func(t *testing.T) { hostOf(t) })
 }
+
+// TestHeaders: every header is a kernel's or a dialect's, and compiles by itself, given a kernel's
+// macros.
+func TestHeaders(t *testing.T) {
+	_, err := exec.LookPath("g++")
+	devicetest.Require(t, "compilers", err)
+	files, err := filepath.Glob("source/*.h")
+	require.NoError(t, err)
+	macros, folder := kernels.Headers(), t.TempDir()
+	for _, file := range files {
+		name := filepath.Base(file)
+		if name == "opencl.h" || name == "cuda.h" {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if name != "host.h" {
+				require.Contains(t, macros, name)
+			}
+			program := "#include <cstdint>\n"
+			for _, macro := range macros[name] {
+				program += "#define " + macro + "\n"
+			}
+			program += "#include \"" + name + "\"\n"
+			alone := filepath.Join(folder, name+".cpp")
+			require.NoError(t, os.WriteFile(alone, []byte(program), 0o600))
+			out, err := exec.Command("g++", "-std=c++17", "-fsyntax-only", "-I", "source", alone).CombinedOutput()
+			require.NoError(t, err, "%s", out)
+		})
+	}
+}

@@ -1,24 +1,12 @@
 package kernels
 
 import (
-	"math/bits"
 	"slices"
 	"strconv"
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/internal/numeric"
 	"github.com/restride/restride/layout"
-)
-
-// The forms that convert by value: see their files.
-const (
-	// Cast converts from any type of up to 32 bits, or of 64, to any type of one width;
-	// or, several times as fast, between two given types.
-	Cast Form = "cast"
-	// Value and Lookup are for elements that are dense on both sides, on a GPU: from any
-	// type of 16 or 32 bits, and of fewer, to any type of one width.
-	Value  Form = "value"
-	Lookup Form = "lookup"
 )
 
 // pairs lists the conversions, each {to, from}, that have a kernel of their own, with
@@ -42,117 +30,140 @@ var pairs = func() (all [][2]layout.DType) {
 // castSpecs lists the kernels that convert by value.
 func castSpecs() []Spec {
 	var all []Spec
-	for _, serial := range []bool{false, true} {
+	for _, cpu := range []bool{false, true} {
 		for _, dst := range []uint8{2, 4, 8, 16, 32, 64} {
 			for _, src := range []uint8{32, 64} {
-				all = append(all, Spec{Form: Cast, DstBits: dst, SrcBits: src, Serial: serial})
+				all = append(all, castSpec(dst, src, cpu))
 			}
 		}
 		for _, p := range pairs {
-			all = append(all, castSpec(p[0], p[1], serial))
+			all = append(all, pairSpec(p[0], p[1], cpu))
 		}
 	}
 	for _, dst := range []uint8{2, 4, 8, 16, 32} {
 		for _, src := range []uint8{2, 4, 8, 16, 32} {
+			add := func(form Form) { all = append(all, Spec{Form: form, DstBits: dst, SrcBits: src}) }
 			if dst > 2 || src > 2 { // between integers of one width, nothing is converted
-				all = append(all, denseCast(dst, src))
+				add(DenseCast)
 			}
-			if turnedCast(dst, src) {
-				all = append(all, Spec{Form: denseCast(dst, src).Form, DstBits: dst, SrcBits: src, Turned: true})
+			if hasTransposedCast(dst, src) {
+				add(TransposedCast)
 			}
-			if columnCast(dst, src) {
-				all = append(all, Spec{Form: denseCast(dst, src).Form, DstBits: dst, SrcBits: src, Columns: true})
-				all = append(all, Spec{Form: denseCast(dst, src).Form, DstBits: dst, SrcBits: src, Batched: true})
+			if hasColumnCast(dst, src) {
+				add(ColumnCast)
+				add(BatchedCast)
 			}
 		}
 	}
-	return all
+	return append(all, mapSpecs()...)
 }
 
-// denseCast is the kernel for elements that are dense on both sides.
-func denseCast(dst, src uint8) Spec {
-	form := Value
-	if src <= 8 {
-		form = Lookup
+// castSpec is the kernel from elements anywhere that are loaded into so many bits.
+func castSpec(dst, src uint8, cpu bool) Spec {
+	form := Cast
+	if dst < 8 || dst < 32 && !cpu {
+		form = CastWords
 	}
-	return Spec{Form: form, DstBits: dst, SrcBits: src}
+	return Spec{Form: form, DstBits: dst, SrcBits: src, CPUTarget: cpu}
+}
+
+// pairSpec is the kernel for a pair of types.
+func pairSpec(to, from layout.DType, cpu bool) Spec {
+	s := castSpec(uint8(to.Bits()), uint8(max(from.Bits(), 32)), cpu)
+	s.To, s.From = to, from
+	return s
+}
+
+// casts reports whether a conversion is of elements anywhere, and dense of elements that are
+// dense on both sides, if not along the same axis.
+func (s Spec) casts() bool { return s.Form == Cast || s.Form == CastWords }
+func (s Spec) dense() bool { return s.form().does == converts && !s.casts() }
+
+// byValue reports whether elements become others by their value.
+func (s Spec) byValue() bool { return s.form().does == converts || s.Scales() }
+
+// pair reports whether a cast is made for a pair of types.
+func (s Spec) pair() bool { return s.To != layout.Invalid }
+
+// castBlocks is Spec.minBlocksPerSM of casts of elements anywhere.
+func castBlocks(s Spec) int {
+	if s.pair() {
+		return 0
+	}
+	return 4
+}
+
+// castDefines are the macros of casts of elements anywhere.
+func castDefines(s Spec) []string {
+	elements := "cast.h"
+	switch {
+	case s.Mapped:
+		elements = "map.h"
+	case max(s.DstBits, s.SrcBits) == 64 && !s.CPUTarget:
+		elements = "cast_wide.h"
+	}
+	return append(itemDefines(s), include("ELEMENTS", elements))
 }
 
 // denseItem is how many elements an item of these kernels has: 16 bytes of the wider ones.
 func (s Spec) denseItem() int64 { return int64(128 / max(s.DstBits, s.SrcBits)) }
 
-// denseDefines are the macros of these forms: elements of an item, its bits on either side,
-// the bits that are read at once of src where items begin anywhere, and those that hold
-// what comes of a byte of src. A transposition reads PIECE_S bits of a line at once.
-func (s Spec) denseDefines() []string {
-	each := int(s.denseItem())
-	src, dst := int(s.SrcBits), int(s.DstBits)
-	piece, unit := min(128, int(s.across())*src), each*src
-	if s.Turned {
-		unit = piece
+// looksUp reports whether a conversion of dense elements is by a table, and not by way of floats.
+func (s Spec) looksUp() bool { return s.SrcBits <= 8 }
+
+// denseDefines are the macros of casts of rows: elements of an item, its bits on either side, the
+// bits that are read at once of src where items begin anywhere, and those that hold what comes
+// of a byte of src.
+func denseDefines(s Spec) []string { return unitDefines(s, int(s.denseItem())*int(s.SrcBits)) }
+
+func unitDefines(s Spec, unit int) []string {
+	each, src, dst := int(s.denseItem()), int(s.SrcBits), int(s.DstBits)
+	converter, elements := "value.h", "cast.h"
+	if s.looksUp() {
+		converter = "lookup.h"
 	}
-	var more []string
-	if s.Columns || s.Batched {
-		more = s.columnDefines()
+	if s.Mapped {
+		elements = "map.h"
 	}
-	return append(more,
-		"ACROSS_LOG "+strconv.Itoa(bits.TrailingZeros64(uint64(s.across()))),
-		"EACH "+strconv.Itoa(each), "ITEM_D "+strconv.Itoa(each*dst), "ITEM_S "+strconv.Itoa(each*src),
-		"PIECE_S "+strconv.Itoa(piece),
-		"UNIT_S "+strconv.Itoa(max(32, unit)), "SLOT_BITS "+strconv.Itoa(max(8, 8*dst/src)),
-	)
+	return []string{
+		include("CONVERTER", converter), include("ELEMENTS", elements),
+		"EACH " + strconv.Itoa(each), "ITEM_D " + strconv.Itoa(each*dst), "ITEM_S " + strconv.Itoa(each*src),
+		"UNIT_S " + strconv.Itoa(max(32, unit)), "SLOT_BITS " + strconv.Itoa(max(8, 8*dst/src)),
+	}
 }
-
-// byValue reports whether a form converts by value.
-func (f Form) byValue() bool {
-	return f == Cast || f == Value || f == Lookup || f.scales()
-}
-
-// castSpec is the kernel for a pair of types.
-func castSpec(to, from layout.DType, serial bool) Spec {
-	loaded := max(from.Bits(), 32) // how wide its variables are for what it reads
-	return Spec{Form: Cast, DstBits: uint8(to.Bits()), SrcBits: uint8(loaded), To: to, From: from, Serial: serial}
-}
-
-// pair reports whether a cast is made for a pair of types.
-func (s Spec) pair() bool { return s.To != layout.Invalid }
-
-// packs reports whether a cast puts words together from elements: always below a
-// byte, and on a GPU below a word.
-func (s Spec) packs() bool { return s.DstBits < 8 || s.DstBits < 32 && !s.Serial }
 
 // planCast plans a conversion by value between layouts of one shape. Kernels that are
 // not for two given types learn of them by arguments of the launch: see Numbers.
 func planCast(dst, src layout.Layout, to, from layout.DType, how device.Rounding, t Target) (Launch, error) {
-	spec := castSpec(to, from, t.Serial)
+	spec := pairSpec(to, from, t.CPU)
 	if how.For(to) != (device.Rounding{}) || !slices.Contains(pairs, [2]layout.DType{to, from}) {
 		spec.To, spec.From = layout.Invalid, layout.Invalid
 	}
 	p := problem{op: "Convert", target: t}
 	p.simplify(dst, src, to.Bits(), to.Bits())
 	return p.plan("convert", func(p *problem, k *parameters) (Spec, error) {
-		return p.planValues(k, spec, denseCast(uint8(to.Bits()), uint8(from.Bits())))
+		return p.planValues(k, spec, Spec{Form: DenseCast, DstBits: uint8(to.Bits()), SrcBits: uint8(from.Bits())})
 	})
 }
 
 // planValues plans what becomes of each element by itself: for the kernel dense where
 // that can be, else for the one given.
 func (p *problem) planValues(k *parameters, spec, dense Spec) (Spec, error) {
-	if p.long {
-		spec.Long, spec.To, spec.From = true, layout.Invalid, layout.Invalid
+	if p.manyAxes {
+		spec.ManyAxes, spec.To, spec.From = true, layout.Invalid, layout.Invalid
 	}
 	in := p.inner(0)
 	if p.planDense(k, dense) {
 		return dense, nil
 	}
-	if turned, ok := p.planTurned(k, spec, dense); ok {
-		return turned, nil
+	if transposed, ok := p.planTransposedCast(k, spec, dense); ok {
+		return transposed, nil
 	}
-	rows := p.target.Serial && in.d == 1 && in.s == 1 && in.n >= shortSide
+	rows := p.target.CPU && in.d == 1 && in.s == 1 && in.n >= shortSide
 	switch {
-	case spec.packs() && rows && spec.pair(): // others have no loop over words
-		return spec, p.planWords(k, 1, serialWords)
-	case spec.packs():
+	case spec.Form == CastWords && rows && spec.pair(): // others have no loop over words
+		return spec, p.planWords(k, 1, cpuWords)
+	case spec.Form == CastWords:
 		return spec, p.planWords(k, len(p.axes), 1)
 	case rows && p.planRows(k):
 		return spec, nil
@@ -165,7 +176,7 @@ func (p *problem) planValues(k *parameters, spec, dense Spec) (Spec, error) {
 // short, or there are too many of them.
 func (p *problem) planDense(k *parameters, s Spec) bool {
 	in, each := p.inner(0), s.denseItem()
-	if p.target.Serial || p.long || s.DstBits == 2 && s.SrcBits == 2 && !s.Mapped || s.DstBits > 32 || s.SrcBits > 32 || in.d != 1 || in.s != 1 || in.n < each {
+	if p.target.CPU || p.manyAxes || s.DstBits == 2 && s.SrcBits == 2 && !s.Mapped || s.DstBits > 32 || s.SrcBits > 32 || in.d != 1 || in.s != 1 || in.n < each {
 		return false
 	}
 	rest := p.innermostFirst()[1:]
@@ -214,7 +225,7 @@ func (t Target) denseBlock(items int64, rows []axis) int64 {
 	return block
 }
 
-// Numbers returns the arguments lo and hi of a launch that PlanCast made: what
+// Numbers returns the arguments lo and hi of a launch that planCast made: what
 // src's and dst's elements mean, as source/numbers.h reads it. A kernel between two
 // given types does without.
 func Numbers(dst, src layout.DType, how device.Rounding) (lo, hi uint64) {

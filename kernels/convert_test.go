@@ -125,7 +125,7 @@ func TestDenseCasts(t *testing.T) {
 						}
 					}
 				})
-				require.False(t, l.Spec.Form == kernels.Cast, "%v", l.Spec)
+				require.Equal(t, kernels.DenseCast, l.Spec.Form, "%v", l.Spec)
 			}
 		}
 	}
@@ -165,7 +165,7 @@ func TestWideCasts(t *testing.T) {
 						}
 					}
 				})
-				require.Equal(t, kernels.Cast, l.Spec.Form)
+				require.Contains(t, []kernels.Form{kernels.Cast, kernels.CastWords}, l.Spec.Form)
 			}
 		}
 	}
@@ -211,9 +211,9 @@ func TestDenseCastsAnywhere(t *testing.T) {
 	require.Greater(t, len(planned), 20)
 }
 
-// TestTurnedCasts converts matrices that lie transposed on one side, between guard pages,
+// TestTransposedCasts converts matrices that lie transposed on one side, between guard pages,
 // and what has no matrices of the same pitch: reversed columns, lines that begin anywhere.
-func TestTurnedCasts(t *testing.T) {
+func TestTransposedCasts(t *testing.T) {
 	h := hostOf(t)
 	rounds, rnd := sweep(t, 300, 13)
 	types := numberTypes(32)
@@ -261,14 +261,15 @@ func TestTurnedCasts(t *testing.T) {
 				src[i] = byte(rnd.Uint32())
 			}
 		})
-		if l.Spec.Turned || l.Spec.Columns || l.Spec.Batched {
+		switch l.Spec.Form {
+		case kernels.TransposedCast, kernels.ColumnCast, kernels.BatchedCast:
 			planned[l.Spec] = true
 		}
 	}
 	require.Greater(t, len(planned), 18)
 	for _, dst := range []uint8{16, 32} {
-		require.True(t, planned[kernels.Spec{Form: kernels.Value, DstBits: dst, SrcBits: 16, Columns: true}])
-		require.True(t, planned[kernels.Spec{Form: kernels.Lookup, DstBits: dst, SrcBits: 8, Columns: true}])
-		require.True(t, planned[kernels.Spec{Form: kernels.Lookup, DstBits: dst, SrcBits: 8, Batched: true}])
+		require.True(t, planned[kernels.Spec{Form: kernels.ColumnCast, DstBits: dst, SrcBits: 16}])
+		require.True(t, planned[kernels.Spec{Form: kernels.ColumnCast, DstBits: dst, SrcBits: 8}])
+		require.True(t, planned[kernels.Spec{Form: kernels.BatchedCast, DstBits: dst, SrcBits: 8}])
 	}
 }

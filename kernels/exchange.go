@@ -133,9 +133,9 @@ func (t *permutation) late() *way {
 	return w
 }
 
-// cost is how many times a way moves the sectors of either side, and some more where
+// wayCost is how many times a way moves the sectors of either side, and some more where
 // it does so by words.
-func (t *permutation) cost(w *way) float64 {
+func (t *permutation) wayCost(w *way) float64 {
 	per := int64(32 / t.p.dBits)
 	spread := func(side int, a access) float64 {
 		times := 1.1

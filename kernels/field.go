@@ -1,8 +1,5 @@
 package kernels
 
-// Field is for fields of a few bits at some pitch on either side: see source/field.h.
-const Field Form = "field"
-
 // fieldSpecs lists the kernels of this form.
 func fieldSpecs() []Spec { return []Spec{{Form: Field, DstBits: 1, SrcBits: 1}} }
 
@@ -20,7 +17,7 @@ const (
 // below a byte that are no wider element, or of single elements below a byte that have gaps between
 // them in dst, or small ones in src alone. False: it is something else, and stays as it is.
 func (p *problem) planFields(k *parameters) (Spec, bool) {
-	if p.target.Serial || p.long || p.dBits > 4 || len(p.axes) == 0 {
+	if p.target.CPU || p.manyAxes || p.dBits > 4 || len(p.axes) == 0 {
 		return Spec{}, false
 	}
 	in, unit := p.inner(0), int64(p.dBits)

@@ -41,7 +41,7 @@ func TestFields(t *testing.T) {
 		}
 		dStrides, dAt := place(dPitch)
 		sStrides, sAt := place(sPitch)
-		if round%12 == 0 { // as many axes as need a kernel that is Long
+		if round%12 == 0 { // as many axes as need a kernel with ManyAxes
 			dims[1] = 8 + rnd.Int64N(8)
 			dStrides, sStrides = manyRows(dStrides, dims), manyRows(sStrides, dims)
 			dims = slices.Concat(slices.Repeat([]int64{2}, 12), dims)

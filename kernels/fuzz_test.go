@@ -50,7 +50,7 @@ func FuzzPlan(f *testing.F) {
 		if err != nil {
 			return
 		}
-		for _, target := range []kernels.Target{{}, {Serial: true}} {
+		for _, target := range []kernels.Target{{}, {CPU: true}} {
 			l, err := kernels.Plan(copying(dst, src, bits), target)
 			if err != nil {
 				require.ErrorIs(t, err, layout.ErrUnsupported)

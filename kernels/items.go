@@ -1,28 +1,23 @@
 package kernels
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 )
 
-// The forms whose items are elements.
-const (
-	Element Form = "element" // an element per item
-	Fill    Form = "fill"    // the same, of one value
-)
-
 // How work is cut into blocks of items, one after the other in the order of dst.
 
-// elementSpecs lists the kernels of these forms.
+// elementSpecs lists the kernels of Element and Fill.
 func elementSpecs() []Spec {
 	var all []Spec
-	for _, serial := range []bool{false, true} {
+	for _, cpu := range []bool{false, true} {
 		for _, bits := range []uint8{8, 16, 32, 64, 128} {
 			for _, wide := range []bool{false, true} {
-				if !serial { // there it is block's
+				if !cpu { // there it is block's
 					all = append(all, Spec{Form: Element, DstBits: bits, SrcBits: bits, Wide: wide})
 				}
-				all = append(all, Spec{Form: Fill, DstBits: bits, Wide: wide, Serial: serial})
+				all = append(all, Spec{Form: Fill, DstBits: bits, Wide: wide, CPUTarget: cpu})
 			}
 		}
 	}
@@ -36,24 +31,21 @@ const itemsPerBlock = 4 * GroupSize
 func (p *problem) planElements(f Form, k *parameters) (Spec, error) {
 	spec := p.spec(f)
 	err := k.cutElements(spec, p.innermostFirst())
-	spec.Wide = !p.long && k.wide()
+	spec.Wide = !p.manyAxes && k.wide()
 	return spec, err
 }
 
 // items is how many elements an item of these forms, or of one that goes before them,
 // has: at indices of the cut axis that are apart.
 func (s Spec) items() int64 {
-	switch {
-	case s.Serial && s.Form == Cast:
+	switch items := cmp.Or(s.form().items, 4); {
+	case s.CPUTarget && s.casts():
 		return 1
-	case s.Serial || s.DstBits > 32:
+	case s.CPUTarget || s.DstBits > 32:
 		return 4
-	case s.Form == Element:
-		return 16
-	case s.Form == Take || s.Form == Put:
-		return 8
+	default:
+		return items
 	}
-	return 4
 }
 
 // flatMost bounds the indices of a block's inner axes.
@@ -66,10 +58,7 @@ func (s Spec) flatMost() int64 {
 
 // itemDefines are the macros of these forms: how many elements an item has, and how many
 // rows a block of take.
-func (s Spec) itemDefines() []string {
-	if s.Form == Join {
-		return []string{"ROWS " + strconv.Itoa(joinRows)}
-	}
+func itemDefines(s Spec) []string {
 	n := s.items()
 	return []string{"ITEMS " + strconv.FormatInt(n, 10), "ROWS " + strconv.Itoa(takeRows)}
 }
@@ -82,7 +71,7 @@ func (k *parameters) cutElements(spec Spec, axes []axis) error {
 // cutRounds is cutElements with so many rounds of items in a block. On a GPU it takes as
 // many of the axes into a block as keeps most work-items busy, and leaves enough blocks.
 func (k *parameters) cutRounds(spec Spec, axes []axis, rounds int64) error {
-	if spec.Serial {
+	if spec.CPUTarget {
 		return k.cutItems(axes, itemsPerBlock)
 	}
 	total := 1.0

@@ -1,10 +1,9 @@
 package kernels
 
-import "slices"
-
-// Join makes chunks of dst from dense rows of src, each with its index, or from single
-// elements: see source/join.h.
-const Join Form = "join"
+import (
+	"slices"
+	"strconv"
+)
 
 // joinSpecs lists the kernels of this form: of elements of whole bytes, and below.
 func joinSpecs() []Spec {
@@ -20,6 +19,9 @@ func joinSpecs() []Spec {
 // joinRows is how many rows a block of join has at most.
 const joinRows = 2 << 10
 
+// joinDefines are the macros of this form.
+func joinDefines(Spec) []string { return []string{"ROWS " + strconv.Itoa(joinRows)} }
+
 // rowsShareIndices reports whether elements along the innermost axis are neighbours on
 // both sides, of which all have their indices in common. steps are at's.
 func (p *problem) rowsShareIndices(steps []int64) bool {
@@ -31,7 +33,7 @@ func (p *problem) rowsShareIndices(steps []int64) bool {
 // more elements than are cheaper one by one. Of very many axes it is take's.
 func (p *problem) joins(steps []int64, indices int) bool {
 	switch {
-	case p.target.Serial || p.dBits == 128:
+	case p.target.CPU || p.dBits == 128:
 		return false
 	case p.dBits < 8:
 		return true

@@ -156,8 +156,8 @@ func (o *Operation) key() key {
 	return k
 }
 
-// none is the layout of an operand that an operation lacks.
-var none layout.Layout
+// noLayout is the layout of an operand that an operation lacks.
+var noLayout layout.Layout
 
 // sides are the n layouts that a launch depends on: dst's, src's, and others, whose offsets do
 // not count.
@@ -166,7 +166,7 @@ func (o *Operation) sides() (sides [MaxOperands]*layout.Layout, n int) {
 		if sides[r] = x.Layout; x.Layout != nil {
 			n = r + 1
 		} else {
-			sides[r] = &none
+			sides[r] = &noLayout
 		}
 	}
 	switch o.Op {

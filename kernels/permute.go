@@ -7,10 +7,6 @@ import (
 	"strconv"
 )
 
-// Permute is the form of a permutation of narrow elements within words and between
-// them: of the bits of elements' numbers.
-const Permute Form = "permute"
-
 const (
 	// groupBits is log2(GroupSize).
 	groupBits = 8
@@ -35,8 +31,11 @@ func permuteSpecs() []Spec {
 func wordBits(width int) int     { return bits.TrailingZeros(uint(32 / width)) }
 func registerBits(width int) int { return max(3, wordBits(width)) }
 
+// permuteBlocks is Spec.minBlocksPerSM of this form.
+func permuteBlocks(s Spec) int { return 8 >> (registerBits(int(s.DstBits)) - 3) }
+
 // permuteDefines are the macros of this form.
-func (s Spec) permuteDefines() []string {
+func permuteDefines(s Spec) []string {
 	registers := registerBits(int(s.DstBits))
 	return []string{
 		"LOG " + strconv.Itoa(wordBits(int(s.DstBits))),
@@ -83,7 +82,7 @@ func (t *permutation) step(side int, b bit) int64 {
 func (p *problem) permutes() *permutation {
 	in := p.inner(0)
 	rows := magnitude(in.s) == 1 && in.n*int64(p.dBits) >= sectorBytes*8
-	if p.target.Serial || p.dBits == 1 || p.dBits > 16 || rows {
+	if p.target.CPU || p.dBits == 1 || p.dBits > 16 || rows {
 		return nil
 	}
 	t := &permutation{p: p, axes: p.innermostFirst(), n: make([]int, len(p.axes)), base: [2]int64{p.dBase, p.sBase}}
@@ -280,7 +279,7 @@ func (t *permutation) access(side int, must []bit) access {
 // planPermute sets the parameters.
 func (p *problem) planPermute(k *parameters, t *permutation) (Spec, bool) {
 	w := t.early()
-	if late := t.late(); t.cost(late) < t.cost(w) {
+	if late := t.late(); t.wayCost(late) < t.wayCost(w) {
 		w = late
 	}
 

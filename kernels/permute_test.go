@@ -77,7 +77,7 @@ func TestPermute(t *testing.T) {
 				require.NoError(t, err)
 				assert.Equal(t, fmt.Sprintf("permute_%d", c.bits), l.Spec.String())
 				h.check(t, rnd, sides[0], sides[1], c.bits, kernels.Target{})
-				l, err = kernels.Plan(copying(sides[0], sides[1], c.bits), kernels.Target{Serial: true})
+				l, err = kernels.Plan(copying(sides[0], sides[1], c.bits), kernels.Target{CPU: true})
 				require.NoError(t, err)
 				assert.NotEqual(t, kernels.Permute, l.Spec.Form)
 			}

@@ -11,9 +11,9 @@ import (
 
 // Target is what a plan depends on of the processor.
 type Target struct {
-	// Serial: work-groups run as loops, and local memory is no faster than any
+	// CPU: work-groups run as loops, and local memory is no faster than any
 	// other, as on CPUs.
-	Serial bool
+	CPU bool
 	// Multiprocessors is how many of them the GPU has: compute units. 0: unknown.
 	Multiprocessors int
 	// Capability is CUDA's compute capability, as 90 for 9.0; 0 elsewhere.
@@ -99,7 +99,7 @@ type problem struct {
 	d, s         base
 	puts         bool // a put: d is src's side, and s dst's
 	reduces      bool // a put that reduces
-	long         bool // only kernels that are Spec.Long have room for the parameters
+	manyAxes     bool // only kernels with Spec.ManyAxes have room for the parameters
 }
 
 // tooMany stands for a size in bytes that overflows int64.
@@ -169,9 +169,9 @@ func (p *problem) plan(kind string, choose func(*problem, *parameters) (Spec, er
 	var k parameters
 	try := p.clone()
 	spec, err := choose(try, &k)
-	if err == nil && !p.target.Serial && !k.fits(spec) {
+	if err == nil && !p.target.CPU && !k.fits(spec) {
 		try, k = p.clone(), parameters{}
-		try.long = true
+		try.manyAxes = true
 		if spec, err = choose(try, &k); err == nil && !k.fits(spec) {
 			err = errTooLong
 		}
@@ -202,7 +202,7 @@ func (p *problem) clone() *problem {
 
 // spec is a kernel of a form for the problem's elements.
 func (p *problem) spec(f Form) Spec {
-	return Spec{Form: f, DstBits: uint8(p.dBits), SrcBits: uint8(p.sBits), Signed: p.signed, Serial: p.target.Serial, Long: p.long}
+	return Spec{Form: f, DstBits: uint8(p.dBits), SrcBits: uint8(p.sBits), Signed: p.signed, CPUTarget: p.target.CPU, ManyAxes: p.manyAxes}
 }
 
 // inner returns the i-th axis from the innermost one; a trivial one beyond.
@@ -244,13 +244,13 @@ func magnitude(x int64) int64 {
 
 // chooseCopy picks the kernel of a copy.
 func (p *problem) chooseCopy(k *parameters) (Spec, error) {
-	if p.target.Serial && p.dBits >= 8 {
-		return p.planSerial(k)
+	if p.target.CPU && p.dBits >= 8 {
+		return p.planCPU(k)
 	}
 	if spec, ok, err := p.planTiles(k); ok || err != nil {
 		return spec, err
 	}
-	if spec := p.spec(Gather); p.stamps() && p.planPeriods(k, &spec) {
+	if spec := p.spec(Stamp); p.stamps() && p.planPeriods(k, &spec) {
 		return spec, nil
 	}
 	if spec, ok := p.planFields(k); ok {

@@ -37,7 +37,7 @@ func strided(dims, strides []int64, offset int64) layout.Layout {
 func like(l layout.Layout) layout.Layout { return dense(l.Shape()...) }
 
 func TestPlanCopy(t *testing.T) {
-	gpu, cpu := kernels.Target{}, kernels.Target{Serial: true}
+	gpu, cpu := kernels.Target{}, kernels.Target{CPU: true}
 	square := strided([]int64{4096, 4096}, []int64{1, 4096}, 0)
 	for _, c := range []struct {
 		name   string
@@ -109,9 +109,9 @@ func TestPlanSpaced(t *testing.T) {
 	}
 }
 
-// TestPlanTorn: rows of wider elements that begin anywhere in sectors of dst go by chunks where
+// TestPlanPartialSectors: rows of wider elements that begin anywhere in sectors of dst go by chunks where
 // passes of a block would write parts of sectors.
-func TestPlanTorn(t *testing.T) {
+func TestPlanPartialSectors(t *testing.T) {
 	for _, c := range []struct {
 		bits     int
 		n, pitch int64 // of dst
@@ -171,7 +171,7 @@ func TestPlanRepeated(t *testing.T) {
 // TestPlanHuge plans what no machine has memory for: nothing overflows, and what
 // is beyond a grid is refused.
 func TestPlanHuge(t *testing.T) {
-	for _, target := range []kernels.Target{{}, {Serial: true}} {
+	for _, target := range []kernels.Target{{}, {CPU: true}} {
 		for bits := 2; bits <= 128; bits *= 2 {
 			for _, src := range []layout.Layout{
 				dense(1 << 40),
@@ -270,7 +270,7 @@ func TestPlanCast(t *testing.T) {
 		{layout.Float8E4M3FN, layout.BFloat16, device.Rounding{}, "cast_float8e4m3fn_bfloat16", "value_8_16"},
 		{layout.Float8E4M3FN, layout.BFloat16, device.Rounding{Unsaturated: true}, "cast_8_32", "value_8_16"},
 	} {
-		for _, target := range []kernels.Target{{}, {Serial: true}} {
+		for _, target := range []kernels.Target{{}, {CPU: true}} {
 			for _, src := range []layout.Layout{
 				strided([]int64{5, 256}, []int64{1, 1 << 40}, 3), // steps beyond 32 bits need no kernel of their own
 				dense(5, 256), strided([]int64{5, 256}, []int64{257, 1}, 3), strided([]int64{5, 256}, []int64{1 << 40, 1}, 3),
@@ -278,7 +278,7 @@ func TestPlanCast(t *testing.T) {
 				l, err := kernels.Plan(casting(dense(5, 256), src, c.to, c.from, c.how), target)
 				require.NoError(t, err)
 				want := c.kernel
-				if target.Serial {
+				if target.CPU {
 					want += "_serial"
 				} else if src.Stride(1) == 1 && c.dense != "" {
 					want = c.dense
@@ -296,7 +296,7 @@ func TestPlanCast(t *testing.T) {
 	assert.Equal(t, kernels.Cast, l.Spec.Form)
 	// Too many rows for a block each.
 	many := strided([]int64{1 << 31, 24}, []int64{25, 1}, 0)
-	l, err = kernels.Plan(casting(many, many, layout.Float16, layout.Float8E4M3FN, device.Rounding{}), kernels.Target{Serial: true})
+	l, err = kernels.Plan(casting(many, many, layout.Float16, layout.Float8E4M3FN, device.Rounding{}), kernels.Target{CPU: true})
 	require.NoError(t, err)
 	assert.Positive(t, l.Groups)
 	l, err = kernels.Plan(casting(dense(0), dense(0), layout.Float32, layout.Float16, device.Rounding{}), kernels.Target{})

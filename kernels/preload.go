@@ -11,35 +11,69 @@ import (
 // everything, if none is given. Those for layouts of very many axes are only in the latter.
 func (t Target) Kernels(types ...layout.DType) []Spec {
 	return slices.DeleteFunc(Specs(), func(s Spec) bool {
-		return s.Serial != t.Serial || t.Atomics32 && s.Form == Reduce && s.DstBits > 32 || len(types) > 0 && !s.serves(types)
+		return s.CPUTarget != t.CPU || t.Atomics32 && s.Form == Reduce && s.DstBits > 32 || len(types) > 0 && !s.serves(types)
 	})
 }
 
+// typesUsed are those of a device's tensors.
+type typesUsed []layout.DType
+
+func (t typesUsed) have(is func(layout.DType) bool) bool { return slices.ContainsFunc(t, is) }
+
+func (t typesUsed) bits(n uint8) bool {
+	return t.have(func(t layout.DType) bool { return t.Bits() == int(n) })
+}
+
 // serves reports whether a plan for elements of some of the types may ask for a kernel.
-func (s Spec) serves(types []layout.DType) bool {
-	some := func(is func(layout.DType) bool) bool { return slices.ContainsFunc(types, is) }
-	of := func(bits uint8) bool { return some(func(t layout.DType) bool { return t.Bits() == int(bits) }) }
-	switch {
-	case s.Long:
+func (s Spec) serves(t typesUsed) bool {
+	switch serves := s.form().serves; {
+	case s.ManyAxes:
 		return false
-	case s.Scales():
-		return len(types) > 1 && of(s.DstBits)
-	case s.pair():
-		return slices.Contains(types, s.To) && slices.Contains(types, s.From)
-	case s.Form == Cast: // which loads by 32 bits at least
-		return len(types) > 1 && of(s.DstBits) && some(func(t layout.DType) bool { return max(t.Bits(), 32) == int(s.SrcBits) })
-	case (s.Form == Value || s.Form == Lookup) && !s.Mapped:
-		return len(types) > 1 && of(s.DstBits) && of(s.SrcBits)
-	case s.Form == Join: // of parts of elements
-		return some(func(t layout.DType) bool { return t.Bits() < 128 && (t.Bits() < 8 || s.DstBits == 8) })
-	case s.reduces():
-		return of(s.DstBits)
-	case s.Form == Field: // of single bits, and of those of elements below a byte
-		return of(1) || of(2) || of(4)
-	case s.chunks() && s.DstBits == 16 && (s.Form == Run || s.SrcBits == 0): // of wider ones, too
-		return true
-	case s.SrcBits != 0 && s.SrcBits != s.DstBits:
-		return of(s.DstBits) && of(s.SrcBits)
+	case serves != nil:
+		return serves(s, t)
 	}
-	return some(func(t layout.DType) bool { return t.Bits() <= int(s.DstBits) }) // neighbours are moved as one
+	return servesWidths(s, t)
+}
+
+// servesWidths is serves of kernels between some widths: of one width, neighbours of less are
+// moved as one.
+func servesWidths(s Spec, t typesUsed) bool {
+	if s.SrcBits != 0 && s.SrcBits != s.DstBits {
+		return t.bits(s.DstBits) && t.bits(s.SrcBits)
+	}
+	return t.have(func(t layout.DType) bool { return t.Bits() <= int(s.DstBits) })
+}
+
+// servesWider is the same of chunks of 16-bit elements, as which wider ones are moved, too.
+func servesWider(s Spec, t typesUsed) bool {
+	return !s.CPUTarget && s.DstBits == 16 && (s.Form == Run || s.SrcBits == 0) || servesWidths(s, t)
+}
+
+func servesScaling(s Spec, t typesUsed) bool { return len(t) > 1 && t.bits(s.DstBits) }
+
+func servesReduced(s Spec, t typesUsed) bool { return t.bits(s.DstBits) }
+
+// servesCast is serves of casts of elements anywhere, which load 32 bits at least.
+func servesCast(s Spec, t typesUsed) bool {
+	if s.pair() {
+		return slices.Contains(t, s.To) && slices.Contains(t, s.From)
+	}
+	return len(t) > 1 && t.bits(s.DstBits) && t.have(func(t layout.DType) bool { return max(t.Bits(), 32) == int(s.SrcBits) })
+}
+
+func servesDense(s Spec, t typesUsed) bool {
+	if s.Mapped {
+		return servesWidths(s, t)
+	}
+	return len(t) > 1 && t.bits(s.DstBits) && t.bits(s.SrcBits)
+}
+
+// servesParts is serves of Join, which moves parts of elements.
+func servesParts(s Spec, t typesUsed) bool {
+	return t.have(func(t layout.DType) bool { return t.Bits() < 128 && (t.Bits() < 8 || s.DstBits == 8) })
+}
+
+// servesFields is serves of Field: of single bits, and of those of elements below a byte.
+func servesFields(s Spec, t typesUsed) bool {
+	return t.bits(1) || t.bits(2) || t.bits(4)
 }

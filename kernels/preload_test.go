@@ -16,7 +16,7 @@ import (
 
 // What random operations on some types need is among their kernels.
 func TestKernelsOfTypes(t *testing.T) {
-	for _, target := range []kernels.Target{parallel, serial} {
+	for _, target := range []kernels.Target{parallel, cpu} {
 		all := target.Kernels()
 		for _, types := range [][]layout.DType{
 			{layout.Float32}, {layout.Int4, layout.Int8}, {layout.Float16, layout.Float32, layout.Float4E2M1},
@@ -31,12 +31,12 @@ func TestKernelsOfTypes(t *testing.T) {
 				require.NoError(t, err, "%v", c)
 				scaled := c.Op == oracle.OpDequantize || c.Op == oracle.OpQuantize
 				listed := slices.Contains(types, c.DstType) && (!scaled || len(types) > 1) && (c.Op != oracle.OpConvert || slices.Contains(types, c.SrcType))
-				if listed && l.Groups > 0 && !l.Spec.Long {
+				if listed && l.Groups > 0 && !l.Spec.ManyAxes {
 					require.True(t, slices.Contains(some, l.Spec), "%v: %v", c, l.Spec)
 				}
 			}
 		}
 	}
 	assert.NotContains(t, parallel.Kernels(layout.Float32), kernels.Spec{Form: kernels.Element, DstBits: 16, SrcBits: 16})
-	assert.NotContains(t, parallel.Kernels(layout.Float32), kernels.Spec{Form: kernels.Value, DstBits: 32, SrcBits: 32, Turned: true})
+	assert.NotContains(t, parallel.Kernels(layout.Float32), kernels.Spec{Form: kernels.TransposedCast, DstBits: 32, SrcBits: 32})
 }

@@ -10,36 +10,26 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// The forms of puts that reduce elements.
-const (
-	Reduce Form = "reduce" // Place by atomic operations: what comes of it does not depend on the order
-	Fold   Form = "fold"   // in the order of the elements
-)
-
-// reduces reports whether a kernel reduces elements.
-func (s Spec) reduces() bool { return s.Form == Reduce || s.Form == Fold }
-
 // reduceSpecs lists the kernels of these forms.
 func reduceSpecs() []Spec {
 	var all []Spec
-	for _, serial := range []bool{false, true} {
+	for _, cpu := range []bool{false, true} {
 		for _, at := range []uint8{32, 64} {
 			for _, bits := range []uint8{2, 4, 8, 16, 32, 64} {
-				all = append(all, Spec{Form: Reduce, DstBits: bits, SrcBits: bits, AtBits: at, Serial: serial})
+				all = append(all, Spec{Form: Reduce, DstBits: bits, SrcBits: bits, AtBits: at, CPUTarget: cpu})
 			}
 			for _, bits := range []uint8{16, 32, 64} {
-				all = append(all, Spec{Form: Fold, DstBits: bits, SrcBits: bits, AtBits: at, Serial: serial})
+				all = append(all, Spec{Form: Fold, DstBits: bits, SrcBits: bits, AtBits: at, CPUTarget: cpu})
 			}
 		}
 	}
 	return all
 }
 
-// reduceDefines are the macros of these forms.
-func (s Spec) reduceDefines() []string {
-	if s.Form == Reduce {
-		return append(s.itemDefines(), "FOLDS 0")
-	}
+// reduceDefines are the macros of Reduce, and foldDefines those of Fold.
+func reduceDefines(s Spec) []string { return append(itemDefines(s), "FOLDS 0") }
+
+func foldDefines(Spec) []string {
 	return []string{"FOLDS 1", fmt.Sprintf("HALF %#x", number(layout.Float16, device.Rounding{Unsaturated: true}))}
 }
 
@@ -122,7 +112,7 @@ func (p *problem) cutFold(k *parameters, at *layout.Layout, by []layout.Index) e
 // each multiprocessor. All of them look at all elements of the line: more than these
 // would wait for that only.
 func (t Target) foldClasses(lines, length int64) int64 {
-	if t.Serial {
+	if t.CPU {
 		return 1
 	}
 	const leastElements, most = 1024, 64

@@ -30,13 +30,13 @@ func TestPlanReduce(t *testing.T) {
 		{layout.Float32, device.Mul, "fold_32", "fold_32"},
 		{layout.Float64, device.Max, "reduce_64", "fold_64"},
 	} {
-		for _, target := range []kernels.Target{parallel, serial, {Atomics32: true}} {
+		for _, target := range []kernels.Target{parallel, cpu, {Atomics32: true}} {
 			l, err := kernels.Plan(putting(dst, src, at, by, c.dtype, c.how, 64), target)
 			require.NoError(t, err)
 			want := c.kernel + "_i64"
 			if target.Atomics32 {
 				want = c.atomics32 + "_i64"
-			} else if target.Serial {
+			} else if target.CPU {
 				want += "_serial"
 			}
 			assert.Equal(t, want, l.Spec.String())

@@ -35,7 +35,7 @@ func TestRepack(t *testing.T) {
 			}
 		}
 		dst, src := rowsOf(t, rnd, dims, false), rowsOf(t, rnd, dims, back)
-		target := kernels.Target{Serial: rnd.IntN(2) == 0}
+		target := kernels.Target{CPU: rnd.IntN(2) == 0}
 		l, err := kernels.Plan(packing(dst, src, dBits, sBits, signed), target)
 		if back {
 			l, err = kernels.Plan(copying(dst, src, dBits), target)

@@ -16,14 +16,6 @@ import (
 // Scalings: elements that are multiplied and added to, or divided, by terms that have
 // layouts of their own.
 
-// The forms that scale elements of any type of up to 32 bits.
-const (
-	Dequantize Form = "dequantize"
-	Quantize   Form = "quantize"
-	Codes      Form = "codes"  // a quantization of dense rows
-	Blocks     Form = "blocks" // a quantization that finds scales
-)
-
 // scaling is what a dequantization or a quantization is, but for layouts.
 type scaling struct {
 	Quantize         bool
@@ -39,11 +31,7 @@ type scaling struct {
 type termLayouts [3]*layout.Layout
 
 // Scales reports whether a kernel has terms: it has other arguments than the rest.
-func (s Spec) Scales() bool { return s.Form.scales() }
-
-func (f Form) scales() bool {
-	return f == Dequantize || f == Quantize || f == Codes || f == Blocks
-}
+func (s Spec) Scales() bool { return s.form().does == scales }
 
 // Computes reports whether a kernel does arithmetic on floats, which drivers may leave to
 // the device: see source/arithmetic.h.
@@ -52,21 +40,21 @@ func (s Spec) Computes() bool { return s.Scales() || s.Form == Fold }
 // scalingSpecs lists the kernels that scale.
 func scalingSpecs() []Spec {
 	var all []Spec
-	for _, serial := range []bool{false, true} {
+	for _, cpu := range []bool{false, true} {
 		for _, bits := range []uint8{16, 32, 64} {
-			all = append(all, Spec{Form: Dequantize, DstBits: bits, SrcBits: 32, Serial: serial})
+			all = append(all, Spec{Form: Dequantize, DstBits: bits, SrcBits: 32, CPUTarget: cpu})
 		}
 		for _, bits := range []uint8{2, 4, 8} {
-			if !serial {
-				all = append(all, Spec{Form: Dequantize, DstBits: 16, SrcBits: bits}, Spec{Form: Dequantize, DstBits: 32, SrcBits: bits})
+			if !cpu {
+				all = append(all, Spec{Form: DequantizeCodes, DstBits: 16, SrcBits: bits}, Spec{Form: DequantizeCodes, DstBits: 32, SrcBits: bits})
 			}
 		}
 		for _, bits := range []uint8{2, 4, 8, 16} {
-			all = append(all, Spec{Form: Quantize, DstBits: bits, SrcBits: 32, Serial: serial})
+			all = append(all, Spec{Form: Quantize, DstBits: bits, SrcBits: 32, CPUTarget: cpu})
 		}
 		for _, bits := range []uint8{4, 8} {
-			all = append(all, Spec{Form: Blocks, DstBits: bits, SrcBits: 32, Serial: serial})
-			if !serial {
+			all = append(all, Spec{Form: Blocks, DstBits: bits, SrcBits: 32, CPUTarget: cpu})
+			if !cpu {
 				all = append(all, Spec{Form: Codes, DstBits: bits, SrcBits: 32})
 			}
 		}
@@ -75,13 +63,13 @@ func scalingSpecs() []Spec {
 }
 
 // scalingDefines are the macros of these forms.
-func (s Spec) scalingDefines() []string {
+func scalingDefines(s Spec) []string {
 	quantize := "0"
 	if s.Form == Quantize {
 		quantize = "1"
 	}
 	each := int(s.scaledItem())
-	if s.severalScaled() {
+	if s.form().manyScaled {
 		each /= 2 // two at a time
 	}
 	return []string{
@@ -101,13 +89,13 @@ func (s Spec) scaledItem() int64 {
 
 // itemSpec is the kernel whose items are several elements; false: there is none.
 func (p *problem) itemSpec(by scaling) (Spec, bool) {
-	s := Spec{Form: Dequantize, DstBits: uint8(by.To.Bits()), SrcBits: uint8(by.From.Bits())}
+	s := Spec{Form: DequantizeCodes, DstBits: uint8(by.To.Bits()), SrcBits: uint8(by.From.Bits())}
 	some := s.DstBits <= 32 && s.SrcBits >= 2 && s.SrcBits <= 8
 	if by.Quantize {
 		s.Form, s.SrcBits = Codes, 32
 		some = (s.DstBits == 4 || s.DstBits == 8) && numeric.KindOf(by.From) == numeric.FloatKind && by.From.Bits() >= 16 && by.Precision != layout.Float16 && by.Precision != layout.BFloat16
 	}
-	return s, some && !p.target.Serial && !p.long && (by.Zero == layout.Invalid || by.Zero.Bits() <= 16) && len(p.axes) > 0 && len(p.axes) <= 8
+	return s, some && !p.target.CPU && !p.manyAxes && (by.Zero == layout.Invalid || by.Zero.Bits() <= 16) && len(p.axes) > 0 && len(p.axes) <= 8
 }
 
 // gatherItems makes items the elements of a scaling, if rows of both sides consist of
@@ -202,7 +190,7 @@ func (p *problem) cutScaling(k *parameters, spec Spec, terms []layout.Layout, by
 		if err != nil {
 			return err
 		}
-		if d, s := of[i].reach(); spec.severalScaled() && max(d, s) >= limit {
+		if d, s := of[i].reach(); spec.form().manyScaled && max(d, s) >= limit {
 			return errTooLarge
 		}
 	}
@@ -222,15 +210,11 @@ func (p *problem) scaledApart(item int64) uint32 {
 	return uint32(all & -all)
 }
 
-// severalScaled reports whether items are several elements, which the kernel finds in a block
-// with 32 bits.
-func (s Spec) severalScaled() bool { return s.Form == Codes || s.Form == Dequantize && s.SrcBits < 32 }
-
 // scalingRounds is how many rounds of items a block has: several where there are many, as
 // it takes as long to find a block as some items.
 func (p *problem) scalingRounds(spec Spec) int64 {
 	rounds := int64(1)
-	if !spec.severalScaled() {
+	if !spec.form().manyScaled {
 		return rounds
 	}
 	items := p.bytes * 8 / (int64(p.dBits) * spec.scaledItem())

@@ -5,9 +5,6 @@ import (
 	"strconv"
 )
 
-// Shuffle is the form of a permutation of short axes.
-const Shuffle Form = "shuffle"
-
 // With its tables a shuffle's tile takes less than 32 KiB of local memory, which is what
 // small devices have.
 const (
@@ -35,7 +32,7 @@ func shuffleSpecs() []Spec {
 }
 
 // shuffleDefines are the macros of this form.
-func (s Spec) shuffleDefines() []string {
+func shuffleDefines(s Spec) []string {
 	far := "FAR 0"
 	if s.Wide {
 		far = "FAR 1"
@@ -213,7 +210,7 @@ func (t *shape) cycles() float64 {
 	if !t.alike {
 		turns++ // of the table of elements
 	}
-	return effort{
+	return cost{
 		blocks:       blocks,
 		instructions: t.total() / blocks,
 		sectors:      touched(t.count(t.rows), t.span, t.sEven) + touched(t.count(t.runs), t.length*t.size, t.dEven),

@@ -2,9 +2,6 @@ package kernels
 
 import "slices"
 
-// Spread is the form of elements that src repeats along an outer axis.
-const Spread Form = "spread"
-
 // spreadCopies is how many copies of an element a work-item of spread makes.
 const spreadCopies = 8
 

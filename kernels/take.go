@@ -9,51 +9,40 @@ import (
 
 // Takes and puts: copies whose positions in src, or in dst, depend on indices in memory.
 
-// The forms of takes and puts.
-const (
-	Take  Form = "take"  // of rows, whose elements have their indices in common
-	Pick  Form = "pick"  // of elements by an index each
-	Picks Form = "picks" // Pick of chunks, whose indices are neighbours
-	Put   Form = "put"   // Take for puts: its source with d and s exchanged
-	Place Form = "place" // Pick for puts
-)
+// takes reports whether a kernel has indices, puts whether these are dst's, and reduces whether
+// elements are reduced.
+func (s Spec) takes() bool   { return s.form().does == takes || s.puts() }
+func (s Spec) puts() bool    { return s.form().does == puts || s.reduces() }
+func (s Spec) reduces() bool { return s.form().does == reduces }
 
-// takes reports whether a kernel has indices.
-func (s Spec) takes() bool {
-	return s.Form == Take || s.Form == Pick || s.Form == Picks || s.Form == Join || s.puts()
-}
-
-// puts reports whether the indices are dst's.
-func (s Spec) puts() bool { return s.Form == Put || s.Form == Place || s.reduces() }
-
-// takeSpecs lists the kernels of takes and puts.
+// takeSpecs lists the kernels of takes and puts, but for those of Join, Reduce and Fold.
 func takeSpecs() []Spec {
 	var all []Spec
-	add := func(f Form, bits, at uint8, serial bool) {
-		all = append(all, Spec{Form: f, DstBits: bits, SrcBits: bits, AtBits: at, Serial: serial})
+	add := func(f Form, bits, at uint8, cpu bool) {
+		all = append(all, Spec{Form: f, DstBits: bits, SrcBits: bits, AtBits: at, CPUTarget: cpu})
 	}
-	for _, serial := range []bool{false, true} {
+	for _, cpu := range []bool{false, true} {
 		for _, bits := range []uint8{2, 4, 8, 16, 32, 64, 128} {
 			for _, at := range []uint8{32, 64} {
-				if bits >= 8 || serial {
-					add(Take, bits, at, serial)
+				if bits >= 8 || cpu {
+					add(Take, bits, at, cpu)
 				}
 				if bits >= 8 {
-					add(Put, bits, at, serial)
+					add(Put, bits, at, cpu)
 				}
-				if bits >= 8 && !serial {
-					add(Pick, bits, at, serial)
+				if bits >= 8 && !cpu {
+					add(Pick, bits, at, cpu)
 				}
-				if bits >= 8 && bits <= mostPicked && !serial {
-					add(Picks, bits, at, serial)
+				if bits >= 8 && bits <= mostPicked && !cpu {
+					add(Picks, bits, at, cpu)
 				}
-				if bits < 8 || !serial {
-					add(Place, bits, at, serial)
+				if bits < 8 || !cpu {
+					add(Place, bits, at, cpu)
 				}
 			}
 		}
 	}
-	return slices.Concat(all, joinSpecs(), reduceSpecs())
+	return all
 }
 
 // planTake plans a take between layouts of one shape: of elements of 2 to 128
@@ -181,7 +170,7 @@ func (p *problem) cutTake(k, indices *parameters, steps []int64, by []layout.Ind
 		return Join, cut(Join, 1)
 	case p.puts && p.dBits < 8:
 		return Place, cut(Place, 1)
-	case p.target.Serial:
+	case p.target.CPU:
 		return rows, cut(rows, 1)
 	case p.byColumns(steps, by):
 		if err := cut(rows, columnsOf); err != nil {
@@ -211,7 +200,7 @@ const mostPicked = 32
 // dst, as their indices are in at, and have several chunks, from places that 32 bits reach.
 func (p *problem) picks(steps []int64, by []layout.Index) bool {
 	in, per := p.inner(0), int64(128/p.dBits)
-	if p.puts || p.long || p.dBits > mostPicked || in.d != 1 || len(steps) == 0 || steps[0] != 1 || in.n < 4*per {
+	if p.puts || p.manyAxes || p.dBits > mostPicked || in.d != 1 || len(steps) == 0 || steps[0] != 1 || in.n < 4*per {
 		return false
 	}
 	reach := int64(0)

@@ -68,7 +68,7 @@ func TestPlanTake(t *testing.T) {
 		{128, 2, 64, 2, 0, "pick_128", "take_128"},
 		{0, 5, 8, 5, 0, "", ""},
 	} {
-		for _, target := range []kernels.Target{parallel, serial} {
+		for _, target := range []kernels.Target{parallel, cpu} {
 			dst, src, at := rows(c.n, c.width)
 			src, err := src.Rebase(c.off)
 			require.NoError(t, err)
@@ -80,7 +80,7 @@ func TestPlanTake(t *testing.T) {
 				continue
 			}
 			want := c.kernel + "_i64"
-			if target.Serial {
+			if target.CPU {
 				want = c.serial + "_i64_serial"
 			}
 			assert.Equal(t, want, l.Spec.String())
@@ -144,7 +144,7 @@ func TestPlanPut(t *testing.T) {
 		{128, 2, 64, 2, 0, "place_128", "put_128"},
 		{0, 5, 8, 5, 0, "", ""},
 	} {
-		for _, target := range []kernels.Target{parallel, serial} {
+		for _, target := range []kernels.Target{parallel, cpu} {
 			src, dst, at := rows(c.n, c.width)
 			dst, err := dst.Rebase(c.off)
 			require.NoError(t, err)
@@ -156,7 +156,7 @@ func TestPlanPut(t *testing.T) {
 				continue
 			}
 			want := c.kernel + "_i64"
-			if target.Serial {
+			if target.CPU {
 				want = c.serial + "_i64_serial"
 			}
 			assert.Equal(t, want, l.Spec.String())
@@ -174,7 +174,7 @@ func TestTakeFarApart(t *testing.T) {
 	far := int64(1) << 31
 	for _, bits := range []int{2, 4, 8, 16, 32, 64, 128} {
 		per := max(1, 32/int64(bits)) // so that memory stays within 2^37 bytes
-		for _, target := range []kernels.Target{parallel, serial} {
+		for _, target := range []kernels.Target{parallel, cpu} {
 			for _, atBits := range []int{32, 64} {
 				shape := []int64{3, 5, 4}
 				unit := far * per / 16 * 16

@@ -4,7 +4,7 @@ import "slices"
 
 // Plans for parallel targets, GPUs: a copy whose sides are dense along different
 // axes goes through local memory, so that neighbouring work-items both read
-// neighbours and write neighbours. (Serial targets transpose only elements below
+// neighbours and write neighbours. (CPU targets transpose only elements below
 // a byte in this way.)
 
 const (
@@ -22,7 +22,7 @@ const (
 
 // planTiles chooses among this file's forms; false: none of them fits.
 func (p *problem) planTiles(k *parameters) (Spec, bool, error) {
-	if len(p.axes) < 2 || p.long {
+	if len(p.axes) < 2 || p.manyAxes {
 		return Spec{}, false, nil
 	}
 	best := p.chooseTiles(true)
@@ -35,10 +35,10 @@ func (p *problem) planTiles(k *parameters) (Spec, bool, error) {
 	}
 	switch best.form {
 	case Tile:
-		return p.spec(Tile), true, p.planTile(k, best.near, best.oblong)
+		return p.spec(Tile), true, p.planTile(k, best.near, best.tile)
 	case Transpose:
-		if p.target.Serial {
-			return p.spec(Transpose), true, p.planSerialTransposed(k, best.near)
+		if p.target.CPU {
+			return p.spec(Transpose), true, p.planCPUTransposed(k, best.near)
 		}
 		spec := p.spec(Transpose)
 		return spec, true, p.planTranspose(k, spec, best.near, best.strip)
@@ -68,10 +68,10 @@ func (p *problem) band(near int) int64 {
 
 // choice is a form by tiles, and about how long it takes.
 type choice struct {
-	form   Form // "": none
+	form   Form // or none
 	cycles float64
 	near   int // of a transposition of long axes: that along which src is dense
-	oblong oblong
+	tile   tileShape
 	strip  strip
 	words  *permutation
 	shape  *shape
@@ -81,7 +81,7 @@ type choice struct {
 // above reports whether a share of what the choice takes is more than others take at least:
 // whether it pays to look for them.
 func (c *choice) above(p *problem, share float64) bool {
-	return c.form == "" || share*c.cycles >= atRoof*memoryCycles(p.bytes)
+	return c.form == none || share*c.cycles >= atRoof*memoryCycles(p.bytes)
 }
 
 // chooseTiles returns the form that takes least. Forms are looked for in the order of what that
@@ -92,12 +92,12 @@ func (p *problem) chooseTiles(permute bool) choice {
 	if scattered {
 		best = p.transposed()
 	}
-	if p.target.Serial {
+	if p.target.CPU {
 		return best
 	}
 	if p.dBits < 32 && permute && best.above(p, 1) {
 		if t := p.permutes(); t != nil {
-			if cycles := t.effort().cycles(p.bytes); best.form == "" || cycles < best.cycles {
+			if cycles := t.cost().cycles(p.bytes); best.form == none || cycles < best.cycles {
 				best = choice{form: Permute, cycles: cycles, words: t}
 			}
 		}
@@ -106,9 +106,9 @@ func (p *problem) chooseTiles(permute bool) choice {
 	if best.form == Permute {
 		gain = shuffleGain
 	}
-	if p.dBits >= 8 && (best.form != "" || scattered || p.short()) && best.above(p, gain) {
+	if p.dBits >= 8 && (best.form != none || scattered || p.short()) && best.above(p, gain) {
 		if t := p.shuffles(); t != nil {
-			if cycles := t.cycles(); best.form == "" || cycles < gain*best.cycles {
+			if cycles := t.cycles(); best.form == none || cycles < gain*best.cycles {
 				best = choice{form: Shuffle, cycles: cycles, shape: t}
 			}
 		}

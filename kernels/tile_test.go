@@ -160,7 +160,7 @@ func hostOf(t *testing.T) *host {
 // unit is what memory is a multiple of, in bits: kernels by chunks rely on that of a
 // driver's memory.
 func unit(s kernels.Spec) int {
-	if s.Serial {
+	if s.CPUTarget {
 		return int(s.DstBits)
 	}
 	return 128
@@ -217,7 +217,7 @@ func (h *host) check(t *testing.T, rnd *rand.Rand, dst, src layout.Layout, bits 
 	if groups > 3 && rnd.IntN(2) == 0 { // several blocks each
 		groups = (groups + 2) / 3
 	}
-	require.EqualValues(t, l.Spec.Serial, l.Local == 1)
+	require.EqualValues(t, l.Spec.CPUTarget, l.Local == 1)
 	r := dl.Call(h.run, h.entries[l.Spec], uintptr(groups), uintptr(l.Local), uintptr(unsafe.Pointer(&to[0])), uintptr(unsafe.Pointer(&from[0])),
 		uintptr(unsafe.Pointer(&params[0])), uintptr(d), uintptr(s), uintptr(rnd.IntN(2)))
 	require.Zero(t, r, "%s: not all work-items come to a barrier", what)
@@ -307,7 +307,7 @@ func side(rnd *rand.Rand, dims []int64, order []int, gaps, backwards, repeats bo
 
 var (
 	parallel = kernels.Target{}
-	serial   = kernels.Target{Serial: true}
+	cpu      = kernels.Target{CPU: true}
 )
 
 // sweep is how many rounds of random cases a test goes through, of the given number
@@ -339,7 +339,7 @@ func TestTransposes(t *testing.T) {
 			src := side(rnd, dims, sOrder, gaps, rnd.IntN(4) == 0, false)
 			h.check(t, rnd, dst, src, bits, parallel)
 			if bits < 8 {
-				h.check(t, rnd, dst, src, bits, serial)
+				h.check(t, rnd, dst, src, bits, cpu)
 			}
 		}
 	}
@@ -365,7 +365,7 @@ func TestPermutations(t *testing.T) {
 		bits := 1 << rnd.IntN(8)
 		h.check(t, rnd, dst, src, bits, parallel)
 		if bits < 8 {
-			h.check(t, rnd, dst, src, bits, serial)
+			h.check(t, rnd, dst, src, bits, cpu)
 		}
 	}
 	t.Log(h.forms)

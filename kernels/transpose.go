@@ -5,13 +5,7 @@ import (
 	"strconv"
 )
 
-// The forms of a transposition of two long axes.
-const (
-	Tile      Form = "tile"      // of elements of a word or more
-	Transpose Form = "transpose" // of narrower ones
-)
-
-// transposeSpecs lists the kernels of these forms.
+// transposeSpecs lists the kernels of Tile and Transpose.
 func transposeSpecs() []Spec {
 	var all []Spec
 	for _, b := range []uint8{32, 64, 128} {
@@ -21,28 +15,25 @@ func transposeSpecs() []Spec {
 		all = append(all, Spec{Form: Transpose, DstBits: b, SrcBits: b})
 	}
 	for _, b := range []uint8{2, 4} {
-		all = append(all, Spec{Form: Transpose, DstBits: b, SrcBits: b, Serial: true})
+		all = append(all, Spec{Form: Transpose, DstBits: b, SrcBits: b, CPUTarget: true})
 	}
 	return all
 }
 
-// transposeDefines are the macros of these forms.
-func (s Spec) transposeDefines() []string {
-	switch {
-	case s.Form == Tile:
-		return s.tileDefines()
-	case !s.Serial:
-		return nil
+// transposeDefines are the macros of Transpose.
+func transposeDefines(s Spec) []string {
+	if !s.CPUTarget {
+		return []string{include("LINES_OF", "lines.h")}
 	}
 	a, b := s.tileSize()
 	return []string{"TILE_A " + strconv.FormatInt(a, 10), "TILE_B " + strconv.FormatInt(b, 10)}
 }
 
 // tileSize returns the usual extents of a tile along axes a and b, of form tile and of
-// serial kernels.
+// kernels for CPUs.
 func (s Spec) tileSize() (a, b int64) {
 	switch {
-	case s.Serial: // long lines of dst, for few words at their ends to merge
+	case s.CPUTarget: // long lines of dst, for few words at their ends to merge
 		return 256 / int64(s.DstBits), 512
 	case s.DstBits == 64:
 		return 32, 64
@@ -61,17 +52,17 @@ func (p *problem) transposes() (Form, int) {
 	if p.dBits < 32 {
 		form = Transpose
 		switch {
-		case p.target.Serial:
+		case p.target.CPU:
 			long = int64(64 / p.dBits)
 		default:
 			long = 16
 		}
-		if a.s != 1 && (a.s != -1 || p.target.Serial) {
-			return "", 0
+		if a.s != 1 && (a.s != -1 || p.target.CPU) {
+			return none, 0
 		}
 	}
 	if p.dBits == 1 || near == 0 || b.d != 1 || min(a.n, b.n) < long || max(a.n, b.n) >= limit {
-		return "", 0
+		return none, 0
 	}
 	return form, near
 }
@@ -83,16 +74,16 @@ func (p *problem) transposed() choice {
 	c := choice{form: form, near: near}
 	switch {
 	case form == Tile:
-		c.oblong = p.oblong(p.spec(form), near)
-		c.cycles = c.oblong.effort.unstrained().cycles(p.bytes)
-	case form == Transpose && !p.target.Serial:
+		c.tile = p.tileShape(p.spec(form), near)
+		c.cycles = c.tile.cost.withoutPenalty().cycles(p.bytes)
+	case form == Transpose && !p.target.CPU:
 		c.strip = p.strip(p.spec(form), near)
-		c.cycles = c.strip.effort.unstrained().cycles(p.bytes)
+		c.cycles = c.strip.cost.withoutPenalty().cycles(p.bytes)
 	}
 	return c
 }
 
-func (p *problem) planSerialTransposed(k *parameters, near int) error {
+func (p *problem) planCPUTransposed(k *parameters, near int) error {
 	a, b := p.inner(near), p.inner(0)
 	ta, tb := p.spec(Transpose).tileSize()
 	k.ta, k.na, k.da, k.sa = uint32(ta), uint32(a.n), a.d, a.s
@@ -106,9 +97,9 @@ func (a axis) blocks(n int64) axis { return axis{(a.n + n - 1) / n, n * a.d, n *
 // across is how many elements of a line a work-item of a transposition by squares reads.
 func (s Spec) across() int64 {
 	switch {
-	case s.Turned && s.SrcBits == 32: // 16 bytes, so that neighbours touch the same sectors
+	case s.spreads(): // 16 bytes, so that neighbours touch the same sectors
 		return max(4, int64(32/s.DstBits))
-	case s.Turned:
+	case s.Form == TransposedCast:
 		return max(s.denseItem(), 8)
 	}
 	return min(int64(128/s.DstBits), 32)
@@ -116,7 +107,7 @@ func (s Spec) across() int64 {
 
 // slots is how many slots of 16 bytes its tile has.
 func (s Spec) slots() int64 {
-	if s.Turned && (s.DstBits == 4 || s.SrcBits <= 8) {
+	if s.Form == TransposedCast && (s.DstBits == 4 || s.SrcBits <= 8) {
 		return 4 * GroupSize
 	}
 	return 8 * GroupSize
@@ -136,7 +127,7 @@ type strip struct {
 	step       int64
 	c          int  // counted from the innermost axis; 0: none; axis a: blocks of it
 	across     bool // 16 bytes of dst are put together across lines
-	effort     effort
+	cost       cost
 }
 
 // planTranspose plans a transposition by squares, of axis a and dst's innermost one, b.
@@ -178,13 +169,13 @@ const blocksOfTable = 16
 // these than with groups that do some, one after the other. Where each begins with a table, they
 // are fewer: at least few, if there are as many blocks.
 func (s Spec) groups(blocks, few int64) int64 {
-	if s.Form != Lookup {
+	if !s.dense() || !s.looksUp() {
 		return blocks
 	}
 	return max(blocks/blocksOfTable, min(blocks, few))
 }
 
-// strip chooses the shape that takes least.
+// strip chooses the cheapest shape.
 func (p *problem) strip(spec Spec, near int) strip {
 	best, least := strip{}, 0.0
 	dAligned := p.aligned(sectorBytes*8/int64(p.dBits), p.dBase, 0, func(a axis) int64 { return a.d })
@@ -198,7 +189,7 @@ func (p *problem) strip(spec Spec, near int) strip {
 			if t.step == 0 {
 				continue
 			}
-			if cycles := t.effort.cycles(p.bytes); least == 0 || cycles < least {
+			if cycles := t.cost.cycles(p.bytes); least == 0 || cycles < least {
 				best, least = t, cycles
 			}
 		}
@@ -234,7 +225,7 @@ func (p *problem) stripOf(spec Spec, near, width, c int, dAligned, sAligned bool
 		others = others / cs * ((cs + t.tc - 1) / t.tc)
 	}
 	nc := min(t.tc, cs)
-	t.effort.blocks = as * bs * others
+	t.cost.blocks = as * bs * others
 	na, nb := min(a.n, t.ta), min(b.n, t.tb)
 	lines := nc * na
 	reads := touched(nc*nb, na*int64(p.sBits)/8, sAligned)
@@ -247,44 +238,44 @@ func (p *problem) stripOf(spec Spec, near, width, c int, dAligned, sAligned bool
 	}
 	together := nc * touched(1, ((nb-1)*magnitude(b.s)+na)*int64(p.sBits)/8, false)
 	// Of the kernel's parts, as predicted for several shapes.
-	cost := int64(230)
+	instructions := int64(230)
 	switch {
 	case sAligned:
-		cost += 85
+		instructions += 85
 	case spec.spreads(): // a load of each element, as many side by side as work-items are
-		cost += 200
+		instructions += 200
 		reads = min(reads+nc*nb*(na>>min(width, 5)), 2*min(reads, together))
-	case spec.Turned: // what follows in a line is read by both neighbours
-		cost += 350
+	case spec.Form == TransposedCast: // what follows in a line is read by both neighbours
+		instructions += 350
 		// In two accesses: sectors of lines that are near each other are read no more than twice.
 		reads = 2 * min(reads, together)
 	default: // by local memory, but for the last one
-		cost += 330
+		instructions += 330
 		reads = min(reads+nc*nb, 2*together)
 	}
 	t.across = p.follow(near, &t) && (!dAligned || b.n%unit > 0)
 	switch {
 	case t.across:
 		items := (lines*b.n/unit + GroupSize - 1) / GroupSize
-		cost += 120 * items
+		instructions += 120 * items
 		if p.dBits < 8 { // and lines that end within 16 bytes
-			cost += (200/int64(p.dBits) + 120*max(0, unit-b.n)/b.n) * items
+			instructions += (200/int64(p.dBits) + 120*max(0, unit-b.n)/b.n) * items
 		}
 		writes = touched(1, lines*b.n*int64(p.dBits)/8, false)
 	case !dAligned:
-		cost += 44*each + 36*min(apart, each)
+		instructions += 44*each + 36*min(apart, each)
 	case a.n%t.ta == 0 && b.n%t.tb == 0:
-		cost += 10 * each
+		instructions += 10 * each
 	default:
-		cost += 35 * each
+		instructions += 35 * each
 	}
 	if !t.across && !dAligned { // both ends of lines, or one in blocks at an end of axis b
 		kinds := max(1, 3-bs)
-		cost += 300 * ((kinds*nc*t.ta + GroupSize - 1) / GroupSize) * min(bs, 2) / bs
+		instructions += 300 * ((kinds*nc*t.ta + GroupSize - 1) / GroupSize) * min(bs, 2) / bs
 		writes += 2 * lines / bs
 	}
-	t.effort.instructions, t.effort.sectors, t.effort.passes = cost, reads+writes, 3*spec.slots()/8
-	t.effort.strain = p.strain(near, na, nb)
+	t.cost.instructions, t.cost.sectors, t.cost.passes = instructions, reads+writes, 3*spec.slots()/8
+	t.cost.shortLinePenalty = p.shortLinePenalty(near, na, nb)
 	return t
 }
 

@@ -1,28 +1,28 @@
 package kernels
 
-import "github.com/restride/restride/layout"
+import (
+	"strconv"
 
-// The forms that choose between elements of two tensors.
-const (
-	Where Form = "where" // elements anywhere
-	Blend Form = "blend" // chunks of rows that are dense, or repeat an element
+	"github.com/restride/restride/layout"
 )
 
-// wheres reports whether a kernel chooses.
-func (s Spec) wheres() bool { return s.Form == Where || s.Form == Blend }
-
-// whereSpecs lists the kernels of these forms.
+// whereSpecs lists the kernels of Where and Blend.
 func whereSpecs() []Spec {
 	var all []Spec
 	for _, bits := range []uint8{2, 4, 8, 16, 32, 64, 128} {
-		for _, serial := range []bool{false, true} {
-			all = append(all, Spec{Form: Where, DstBits: bits, SrcBits: bits, Serial: serial})
+		for _, cpu := range []bool{false, true} {
+			all = append(all, Spec{Form: Where, DstBits: bits, SrcBits: bits, CPUTarget: cpu})
 		}
 		if bits <= mostBlended {
 			all = append(all, Spec{Form: Blend, DstBits: bits, SrcBits: bits})
 		}
 	}
 	return all
+}
+
+// blendDefines are the macros of Blend.
+func blendDefines(s Spec) []string {
+	return []string{"COND_BITS " + strconv.Itoa(8*128/int(s.DstBits))}
 }
 
 // mostBlended is the width, in bits, of the widest elements of which a chunk has several
@@ -62,7 +62,7 @@ func (p *problem) toward(l *layout.Layout) *problem {
 // element, and as long as a chunk.
 func (p *problem) blends(others ...*problem) bool {
 	in := p.inner(0)
-	if p.target.Serial || p.long || p.dBits > mostBlended || in.d != 1 || in.n < int64(128/p.dBits) {
+	if p.target.CPU || p.manyAxes || p.dBits > mostBlended || in.d != 1 || in.n < int64(128/p.dBits) {
 		return false
 	}
 	for _, q := range append(others, p) {

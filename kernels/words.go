@@ -2,69 +2,52 @@ package kernels
 
 import "slices"
 
-// The forms whose items are words of dst, one after the other, or chunks of 16 bytes.
-const (
-	Gather Form = "gather" // from elements anywhere
-	Pack   Form = "pack"   // the same on serial targets
-	Run    Form = "run"    // from runs that are dense on both sides
-	Repack Form = "repack" // the same between widths, or backwards in src
-)
-
-// What goes behind forms by chunks: see source/store.h and source/chunks.h.
-const (
-	Store  Form = "store"
-	Chunks Form = "chunks"
-)
-
-// chunks reports whether a kernel's items are chunks.
-func (s Spec) chunks() bool {
-	return !s.Serial && (s.Form == Run || s.Form == Repack || s.Form == Gather)
-}
-
-// wordSpecs lists the kernels of these forms.
+// wordSpecs lists the kernels of Run, Repack, Gather, Stamp and Pack.
 func wordSpecs() []Spec {
 	var all []Spec
-	add := func(form Form, dst, src int, serial bool) *Spec {
-		all = append(all, Spec{Form: form, DstBits: uint8(dst), SrcBits: uint8(src), Serial: serial})
+	add := func(form Form, dst, src int, cpu bool) *Spec {
+		all = append(all, Spec{Form: form, DstBits: uint8(dst), SrcBits: uint8(src), CPUTarget: cpu})
 		return &all[len(all)-1]
 	}
-	for _, serial := range []bool{false, true} {
+	for _, cpu := range []bool{false, true} {
 		anywhere := Gather
-		if serial {
+		if cpu {
 			anywhere = Pack
 		}
 		for _, bits := range []int{1, 2, 4, 8, 16} {
-			if !serial || bits < 8 {
-				add(Run, bits, bits, serial)
+			if !cpu || bits < 8 {
+				add(Run, bits, bits, cpu)
 			}
-			add(anywhere, bits, 0, serial)
+			add(anywhere, bits, 0, cpu)
 			if bits < 8 {
-				add(anywhere, bits, bits, serial)
+				add(anywhere, bits, bits, cpu)
 			}
 			if bits == 1 { // rare: it has the general forms alone
 				continue
 			}
-			if !serial || bits < 8 {
-				add(Repack, bits, bits, serial).Step = -1
+			if !cpu || bits < 8 {
+				add(Repack, bits, bits, cpu).Step = -1
 			}
-			if !serial {
+			if !cpu {
 				add(Gather, bits, bits, false).Step = repeated
 			}
 		}
 		for _, bits := range []int{2, 4} {
 			for _, form := range []Form{anywhere, Repack} {
-				add(form, bits, 8, serial)
-				add(form, 8, bits, serial)
-				add(form, 8, bits, serial).Signed = true
+				add(form, bits, 8, cpu)
+				add(form, 8, bits, cpu)
+				add(form, 8, bits, cpu).Signed = true
 			}
 		}
 	}
 	add(Repack, 32, 32, false).Step = -1
 	for _, s := range slices.Clone(all) { // the same of chunks in periods
-		periods := s
-		periods.Periods = true
-		if s.chunks() && s.DstBits > 1 && (s.Form != Gather || s.Step == repeated || s.SrcBits == 0 || periods.stamps()) {
-			all = append(all, periods)
+		s.Periodic = true
+		if s.Form == Gather && s.Step == 0 && s.SrcBits == s.DstBits {
+			s.Form = Stamp
+		}
+		if !s.CPUTarget && s.DstBits > 1 && (s.Form != Gather || s.Step == repeated || s.SrcBits == 0) {
+			all = append(all, s)
 		}
 	}
 	return all
@@ -73,17 +56,17 @@ func wordSpecs() []Spec {
 // choosePack picks the kernel for words of narrow elements.
 func (p *problem) choosePack(k *parameters) (Spec, error) {
 	spec, in := p.spec(p.anywhere()), p.inner(0)
-	if p.dense() && p.sBits > 0 && !p.long {
+	if p.dense() && p.sBits > 0 && !p.manyAxes {
 		same, long := p.sBits == p.dBits, p.longRows()
 		switch {
-		case same && (len(p.axes) == 0 || in.s == 1) && (long || p.target.Serial):
+		case same && (len(p.axes) == 0 || in.s == 1) && (long || p.target.CPU):
 			spec.Form = Run
 		case !same && in.s == 1 && long:
 			spec.Form = Repack
 		case p.dBits == 1:
 		case same && in.s == -1 && long:
 			spec.Form, spec.Step = Repack, -1
-		case same && in.s == 0 && long && !p.target.Serial:
+		case same && in.s == 0 && long && !p.target.CPU:
 			spec.Step = repeated
 		}
 	}
@@ -98,8 +81,8 @@ func (p *problem) choosePack(k *parameters) (Spec, error) {
 		return spec, p.planChunks(k, int64(128/p.dBits), p.takeRun(k, len(p.axes)))
 	case spec.Form == Pack:
 		return spec, p.planWords(k, len(p.axes), 1)
-	case p.target.Serial:
-		return spec, p.planWords(k, 1, serialWords)
+	case p.target.CPU:
+		return spec, p.planWords(k, 1, cpuWords)
 	}
 	if p.planPeriods(k, &spec) {
 		return spec, nil
@@ -116,7 +99,7 @@ func (p *problem) longRows() bool {
 		return false
 	}
 	in := p.inner(0)
-	if p.target.Serial {
+	if p.target.CPU {
 		return in.n >= 2*32/int64(p.dBits)
 	}
 	return p.dBits < 8 || p.sBits < 8 || in.n >= 8 || len(p.axes) < 2 || p.inner(1).d != in.n
@@ -125,7 +108,7 @@ func (p *problem) longRows() bool {
 // spaced reports whether dst's rows are short and have gaps between them: storing their
 // elements one by one is cheaper on a GPU than merging the edges of so many chunks.
 func (p *problem) spaced() bool {
-	if p.target.Serial || p.dBits < 8 || p.sBits > 0 && p.sBits != p.dBits || len(p.axes) < 2 {
+	if p.target.CPU || p.dBits < 8 || p.sBits > 0 && p.sBits != p.dBits || len(p.axes) < 2 {
 		return false
 	}
 	n := p.inner(0).n
@@ -144,7 +127,7 @@ const spacedElements, spacedFill = 104, 32
 
 // anywhere is the form of words or chunks from elements anywhere.
 func (p *problem) anywhere() Form {
-	if p.target.Serial {
+	if p.target.CPU {
 		return Pack
 	}
 	return Gather
@@ -155,7 +138,7 @@ func (p *problem) anywhere() Form {
 func (p *problem) planRows(k *parameters) bool {
 	rows := parameters{flat: 1}
 	axes := p.innermostFirst()
-	rows.cutAxis(axes[0], serialWords)
+	rows.cutAxis(axes[0], cpuWords)
 	if rows.setOuter(axes[1:]...) != nil {
 		return false
 	}
@@ -250,8 +233,8 @@ func (p *problem) planWords(k *parameters, most int, span int64) error {
 	words := (p.phase(per, rest) + k.length + per - 1) / per
 	span = min(span, words)
 	block := int64(itemsPerBlock)
-	if p.target.Serial {
-		block = max(1, serialWords/span)
+	if p.target.CPU {
+		block = max(1, cpuWords/span)
 	}
 	return k.cutSpans((words+span-1)/span, span, block, rest)
 }
@@ -269,5 +252,5 @@ func (k *parameters) cutSpans(spans, span, block int64, rest []axis) error {
 	return k.cutItems(rest, block)
 }
 
-// serialWords is how many words a group of one work-item takes on.
-const serialWords = 4 << 10
+// cpuWords is how many words a group of one work-item takes on.
+const cpuWords = 4 << 10

@@ -80,7 +80,7 @@ func TestPeriods(t *testing.T) {
 		case 4:
 			steps[1], offset = -steps[1], offset+steps[1]*(dims[1]-1)
 		}
-		if s := h.check(t, rnd, dst, strided(dims, steps, offset), bits, kernels.Target{}).Spec; s.Periods {
+		if s := h.check(t, rnd, dst, strided(dims, steps, offset), bits, kernels.Target{}).Spec; s.Periodic {
 			ran[s.String()]++
 		}
 	}

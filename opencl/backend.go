@@ -119,7 +119,7 @@ func (o Options) target(p properties) (kernels.Target, error) {
 		return kernels.Target{}, fmt.Errorf("%w: %s has work-groups of at most %d work-items; the parallel planner needs %d",
 			device.ErrUnsupported, p.info.Name, p.groupSize, kernels.GroupSize)
 	}
-	t := kernels.Target{Serial: serial, Multiprocessors: p.units, Atomics32: p.atomics32}
+	t := kernels.Target{CPU: serial, Multiprocessors: p.units, Atomics32: p.atomics32}
 	if p.cutsLoops {
 		t.MostRounds = mostRounds
 	}

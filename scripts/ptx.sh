@@ -18,6 +18,6 @@ done
 $GO run ./cuda/ptxzip build/ptx cuda/ptx.zip
 # The kernels of measurements, of which the library has none.
 mkdir -p build/micro
-cat kernels/source/cuda.h kernels/source/common.h cuda/micro/micro.h >build/micro/micro.cu
+cat kernels/source/cuda.h kernels/source/common.h cuda/micro/micro.h | sed '/^#include\|^#pragma once/d' >build/micro/micro.cu
 compile build/micro/micro.cu build/micro/micro.ptx
 sed '/^[[:space:]]*\/\//d; /^[[:space:]]*$/d' build/micro/micro.ptx >cuda/micro/micro.ptx

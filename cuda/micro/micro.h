@@ -1,6 +1,6 @@
 // Kernels that measure what the model of GPUs assumes (see docs/gpu-model.md): no part of
-// the library. They go behind a prelude of kernels/source. All of them have the arguments
-// of other kernels, of which they use dst, src, lo and hi.
+// the library. scripts/ptx.sh compiles them with the prelude of the library's kernels. All of
+// them have the arguments of other kernels, and use dst, src, lo and hi.
 
 #define MICRO(name) \
 	KERNEL(256) \

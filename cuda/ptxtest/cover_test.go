@@ -27,7 +27,7 @@ func TestEveryKernel(t *testing.T) {
 		each = 40
 	}
 	for _, s := range kernels.Specs() {
-		if s.Serial {
+		if s.CPUTarget {
 			continue
 		}
 		t.Run(s.String(), func(t *testing.T) {
@@ -43,7 +43,7 @@ func TestEveryKernel(t *testing.T) {
 					checkSparse(t, d, dev, c, uint64(seed))
 				} else {
 					assert.NoError(t, oracle.CheckOn(dev, q, c, uint64(seed)))
-					if !s.Long && !c.Shared && !c.SharedB { // by the same plan
+					if !s.ManyAxes && !c.Shared && !c.SharedB { // by the same plan
 						assert.NoError(t, oracle.CheckOn(dev, q, later(c), uint64(seed)))
 					}
 				}
@@ -63,13 +63,13 @@ func find(t *testing.T, s kernels.Spec, n int) []oracle.Case {
 		switch {
 		case s.Wide:
 			c = wide(rng, s)
-		case s.Long:
+		case s.ManyAxes:
 			c = long(rng, s)
-		case s.Periods:
+		case s.Periodic:
 			c = rows(rng, s)
-		case s.Turned, s.Columns, s.Batched:
-			c = turned(rng, s)
-		case s.Form == kernels.Dequantize && s.SrcBits < 32, s.Form == kernels.Codes, try%2 == 1 && s.Form == kernels.Blocks:
+		case s.Form == kernels.TransposedCast, s.Form == kernels.ColumnCast, s.Form == kernels.BatchedCast:
+			c = transposed(rng, s)
+		case s.Form == kernels.DequantizeCodes, s.Form == kernels.Codes, try%2 == 1 && s.Form == kernels.Blocks:
 			c = blocks(rng, s)
 		case s.Form == kernels.Picks:
 			c = picked(rng, s)
@@ -77,7 +77,7 @@ func find(t *testing.T, s kernels.Spec, n int) []oracle.Case {
 			c = joined(rng, s)
 		case try%4 == 3 && (s.Form == kernels.Take || s.Form == kernels.Put):
 			c = indexedRows(rng, s)
-		case try%4 == 3 && s.Form == kernels.Fold && !s.Long:
+		case try%4 == 3 && s.Form == kernels.Fold && !s.ManyAxes:
 			c = folded(rng, s)
 		case try%2 == 1 && s.SrcBits == s.DstBits && limits.Ops == nil:
 			c = permuted(rng, s)
@@ -137,7 +137,7 @@ func operationsOf(s kernels.Spec) []oracle.Op {
 		return []oracle.Op{oracle.OpMap}
 	case s.Form == kernels.Where || s.Form == kernels.Blend:
 		return []oracle.Op{oracle.OpWhere}
-	case s.Form == kernels.Dequantize:
+	case s.Form == kernels.Dequantize || s.Form == kernels.DequantizeCodes:
 		return []oracle.Op{oracle.OpDequantize}
 	case s.Form == kernels.Quantize || s.Form == kernels.Codes || s.Form == kernels.Blocks:
 		return []oracle.Op{oracle.OpQuantize}
@@ -237,7 +237,7 @@ func rows(rng *rand.Rand, s kernels.Spec) oracle.Case {
 	c := operation(rng, s)
 	n := int64(100/s.DstBits) + rng.Int64N(800/int64(s.DstBits))
 	shape := []int64{1 + rng.Int64N(3), 20 + rng.Int64N(200), n}
-	short := s.Form == kernels.Gather && s.Step == 0 && s.SrcBits > 0 // rows that src repeats
+	short := s.Form == kernels.Stamp // rows that src repeats
 	if short {
 		n = 2 + rng.Int64N(128/int64(s.DstBits)-3)
 		shape[1], shape[2] = 300+rng.Int64N(2000), n
@@ -278,7 +278,7 @@ func rows(rng *rand.Rand, s kernels.Spec) oracle.Case {
 // blocks is a scaling of blocks that lie densely, with their terms in common.
 func blocks(rng *rand.Rand, s kernels.Spec) oracle.Case {
 	c := operation(rng, s)
-	for c.SrcType.Bits() != int(s.SrcBits) && s.Form == kernels.Dequantize {
+	for c.SrcType.Bits() != int(s.SrcBits) && s.Form == kernels.DequantizeCodes {
 		c = operation(rng, s)
 	}
 	each := 256 / int64(s.DstBits)
@@ -318,11 +318,11 @@ func blocks(rng *rand.Rand, s kernels.Spec) oracle.Case {
 	return c
 }
 
-// turned are matrices whose sides are dense along different axes.
-func turned(rng *rand.Rand, s kernels.Spec) oracle.Case {
+// transposed are matrices whose sides are dense along different axes.
+func transposed(rng *rand.Rand, s kernels.Spec) oracle.Case {
 	c := operation(rng, s)
 	most := int64(100)
-	if s.Columns { // more than a tile has
+	if s.Form == kernels.ColumnCast { // more than a tile has
 		most = 500
 	}
 	shape := []int64{1 + rng.Int64N(3), 8 + rng.Int64N(most), 8 + rng.Int64N(most)}
@@ -333,7 +333,7 @@ func turned(rng *rand.Rand, s kernels.Spec) oracle.Case {
 		}
 		return l
 	}
-	if s.Batched { // matrices that follow each other
+	if s.Form == kernels.BatchedCast { // matrices that follow each other
 		shape = []int64{1 + rng.Int64N(40), 8 + rng.Int64N(40), 8 + rng.Int64N(40)}
 		c.Dst, c.Src = side(shape[1]*shape[2], shape[2], 1), side(shape[1]*shape[2], 1, shape[1])
 		return c

@@ -35,7 +35,7 @@ func TestPeriods(t *testing.T) {
 		return fmt.Sprintf("%s/%dx%d/dst=%d,1@%d/src=%d,%d@%d",
 			ops[(try-1)%9], rows, n, n+pick(0, 0, 1, 3), pick(0, 1, 5, 64), s, a, offset)
 	}) {
-		if s.Periods {
+		if s.Periodic {
 			launched += n
 		}
 	}
@@ -82,12 +82,12 @@ func TestRepeats(t *testing.T) {
 	})
 	periods := map[kernels.Form]int{}
 	for s, n := range launched {
-		if s.Periods {
+		if s.Periodic {
 			periods[s.Form] += n
 		}
 	}
 	assert.Greater(t, periods[kernels.Run], 5)
-	assert.Greater(t, periods[kernels.Gather], 3)
+	assert.Greater(t, periods[kernels.Gather]+periods[kernels.Stamp], 3)
 }
 
 // Where the axis along which src repeats rows was short, periods were along another one, of

@@ -4,8 +4,8 @@
 //	go run ./kernels/emit host > kernels.cpp
 //	go run ./kernels/emit -split build/ptx cuda
 //
-// Kernels for processors that run work-groups as loops are left out, unless
-// -serial is given.
+// Kernels for CPUs, which run work-groups as loops, are left out, unless
+// -cpu is given.
 package main
 
 import (
@@ -21,15 +21,15 @@ import (
 var extensions = map[kernels.Dialect]string{kernels.OpenCL: ".cl", kernels.CUDA: ".cu", kernels.Host: ".cpp"}
 
 func main() {
-	serial := flag.Bool("serial", false, "serial kernels, too")
+	cpu := flag.Bool("cpu", false, "kernels for CPUs, too")
 	split := flag.String("split", "", "write a file for each kernel into this folder")
 	flag.Parse()
 	d := kernels.Dialect(flag.Arg(0))
 	if extensions[d] == "" || flag.NArg() != 1 {
-		fmt.Fprintln(os.Stderr, "usage: emit [-serial] [-split DIR] opencl|cuda|host")
+		fmt.Fprintln(os.Stderr, "usage: emit [-cpu] [-split DIR] opencl|cuda|host")
 		os.Exit(2)
 	}
-	specs := slices.DeleteFunc(kernels.Specs(), func(s kernels.Spec) bool { return s.Serial && !*serial })
+	specs := slices.DeleteFunc(kernels.Specs(), func(s kernels.Spec) bool { return s.CPUTarget && !*cpu })
 	if err := emit(d, specs, *split); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

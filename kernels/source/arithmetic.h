@@ -3,6 +3,9 @@
 // and compilers may fuse a product and a sum; here neither counts. What is not a number
 // has any bits of one.
 
+#pragma once
+#include "floats.h"
+
 #define FLOAT_SIGN 0x80000000
 #define FLOAT_INFINITY 0x7f800000
 #define FLOAT_NAN 0x7fc00000

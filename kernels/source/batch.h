@@ -21,6 +21,9 @@
 // what remains along the third: flat says which does along b (0: axis 4, 1: axis 5, 2: what
 // remains), in the next two bits along a, and then along c.
 
+#include "kernel.h"
+#include "exchange.h"
+
 #define UNIT (128 / DBITS) // elements of 16 bytes
 #define ITEMS 4
 #define UNIT_BITS (DBITS < 8 ? 32 : 64)
@@ -297,3 +300,5 @@ ENTRY {
 		BARRIER(); // before the next block's loads
 	}
 }
+
+#include "undefs.h"

@@ -1,7 +1,12 @@
-// blend: chunks (see parts.h) of a or b, as cond says (see sides.h), of rows that are
+// blend: chunks (see parts.h) of a or b, as cond says (see where_operands.h), of rows that are
 // dense in dst. Each of the others is dense along them, too, or repeats an element:
 // params->na says so of a, nb of b, ta of cond. Where cond does, only what it chooses is
-// read. It goes behind store.h.
+// read.
+
+#include "kernel.h"
+#include "pieces.h"
+#include "where_operands.h"
+#include "store.h"
 
 #define PER (128 / DBITS) // elements in a chunk
 #define ALL (0xffffffff >> (32 - DBITS))

@@ -11,6 +11,8 @@
 // STEP is src's step along b; 127 for none, 0 for any, which is also for
 // blocks that src has dense along a.
 
+#include "kernel.h"
+
 #if STEP == 127
 #define FACTOR 0
 #else

@@ -1,6 +1,12 @@
 // blocks: floats in blocks become codes and a scale of each block, as device.Quantization
-// has it where scales are found. It goes behind single.h. An item is a block, whose axis is
-// the parameters' run. Codes of 4 bits are written by words.
+// has it where scales are found. An item is a block, whose axis is the parameters' run. Codes
+// of 4 bits are written by words.
+
+#include "kernel.h"
+#include "conversions.h"
+#include "arithmetic.h"
+#include "terms.h"
+#include "float32.h"
 
 #define ONE 0x3f800000
 #define QUARTER 0x3e800000

@@ -1,12 +1,15 @@
 // cast: elements of any width up to SBITS, 32 or 64, to elements of DBITS bits, by
-// value. It goes before the form that says where elements lie, pack or element, and
-// gives it LOAD and CONVERT; before lookup it is what fills the table.
+// value. It gives element.h and pack.h, which say where elements lie, LOAD and CONVERT; and
+// lookup.h what fills its table.
 //
 // Arithmetic is on integers, as a device may not have double, and may take subnormal
 // numbers for zero; direct has what needs neither.
 //
 // A kernel for a PAIR of types knows at compile time what FROM and TO are; that
 // leaves little of what is here, where all of it becomes one function.
+
+#include "kernel.h"
+#include "conversions.h"
 
 #if SBITS == 64
 #define WIDE_BITS u64

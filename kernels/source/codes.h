@@ -1,6 +1,13 @@
 // codes: a quantization of elements that lie densely along a row, which has its terms in
-// common, to 4 or 8 bits. It goes behind single.h and value.h. An item is ALL elements: of
-// floats of 16 or 32 bits.
+// common, to 4 or 8 bits. An item is ALL elements: of floats of 16 or 32 bits.
+
+#include "kernel.h"
+#include "conversions.h"
+#include "arithmetic.h"
+#include "divisor.h"
+#include "terms.h"
+#include "float32.h"
+#include "value.h"
 
 #define ALL (TOGETHER * EACH)
 #define EVERY UNROLL for (u32 k = 0; k < ALL; k++)
@@ -75,11 +82,4 @@ ENTRY {
 	}
 }
 
-#undef ALL
-#undef EVERY
-#undef ITEMS
-#undef TOGETHER
-#undef PREPARE
-#undef CONVERT
-#undef KNOWN
-#undef KNOWS
+#include "undefs.h"

@@ -5,6 +5,9 @@
 // work-group does the blocks GROUP_ID, GROUP_ID+GROUPS, ...: any number of
 // groups will do. Steps and bases count elements of the kernel's width.
 
+#pragma once
+#include "dialect.h"
+
 // Axis is one digit of a flat number: an extent, the magic that divides by it
 // (see quotient), and the step that either side makes.
 typedef struct {

@@ -1,4 +1,6 @@
 // Prelude: the neutral dialect in CUDA C, for clang without CUDA's headers.
+
+#pragma once
 typedef unsigned char u8;
 typedef unsigned short u16;
 typedef unsigned int u32;

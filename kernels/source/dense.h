@@ -1,12 +1,15 @@
-// dense: casts between elements that are dense on both sides. It goes behind the form
-// that converts, lookup or value, which gives it PREPARE and CONVERT(out, words) of
-// TOGETHER items, of ITEMS at a time.
+// dense: casts between elements that are dense on both sides. CONVERTER, lookup.h or value.h,
+// defines PREPARE and CONVERT(out, words) of TOGETHER items, of ITEMS at a time.
 //
 // An item is EACH elements: 16 bytes of the side with the wider elements, ITEM_D bits of
 // dst and ITEM_S of src, in pieces (pieces.h). Items lie at multiples of their size in dst;
 // the first and the last of a run may be dst's in part. The flat number of an item counts
 // runs' items, whose step is EACH. If params->ta is 1, items lie at multiples of their size
 // in src, too.
+
+#include "kernel.h"
+#include "conversions.h"
+#include CONVERTER
 
 #define RAW MAX(1, ITEM_S / 32) // words of an item in src
 #define OUT MAX(1, ITEM_D / 32) // and in dst
@@ -224,19 +227,8 @@ ENTRY {
 	}
 }
 
-#undef RAW
-#undef OUT
-#undef ITEMS
-#undef TOGETHER
 #undef FEWER
 #undef BASE
-#undef UNIT
-#undef READ
-#undef SHIFT_OF
-#undef BYTES
 #undef PLACE
-#undef PREPARE
-#undef CONVERT
-#undef KNOWN
-#undef KNOWS
-#undef SLOT
+
+#include "undefs.h"

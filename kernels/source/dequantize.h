@@ -1,7 +1,13 @@
 // dequantize: what scaling does, of codes of 2 to 8 bits that lie densely along a row, which
-// has its terms in common. It goes behind single.h. An item is two units of 16 bytes of dst,
-// of EACH elements. Between them lie params->ta - 1 units of other items, so that work-items
-// next to each other store next to each other.
+// has its terms in common. An item is two units of 16 bytes of dst, of EACH elements. Between
+// them lie params->ta - 1 units of other items, so that work-items next to each other store next
+// to each other.
+
+#include "kernel.h"
+#include "conversions.h"
+#include "arithmetic.h"
+#include "terms.h"
+#include "float32.h"
 
 #define EVERY UNROLL for (u32 k = 0; k < EACH; k++)
 #define RAW MAX(1, ITEM_S / 32) // words of a unit in src

@@ -1,6 +1,8 @@
 // divisor: several quotients by the same number, as its reciprocal where a product and a sum can
-// be fused. A division then takes no branch, so that several go on at a time. It goes behind
-// arithmetic.h.
+// be fused. A division then takes no branch, so that several go on at a time.
+
+#pragma once
+#include "arithmetic.h"
 
 #ifdef FUSED
 typedef struct { float by, inverse, scale; } Divisor;

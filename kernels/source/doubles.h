@@ -1,6 +1,9 @@
 // Sums and products of floats of 64 bits, as their bits: arithmetic.h for double, which
 // devices may lack.
 
+#pragma once
+#include "common.h"
+
 #ifndef DOUBLE_SUM_OF
 
 #define DOUBLE_SIGN 0x8000000000000000

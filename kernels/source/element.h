@@ -1,20 +1,17 @@
 // element: ITEMS elements per item, which are apart along the cut axis alone, so that
 // one look at the other axes will do. Neighbouring work-items write neighbouring
-// elements of dst's innermost axis. Behind spread.h it stores each of them several
-// times. Behind cast.h it converts between types; blocks of CPUs that are dense on both
-// sides are then a loop that compilers make vectors of.
+// elements of dst's innermost axis. ELEMENTS says how an element is loaded and what becomes of
+// it: copy.h; spread.h, by which each is stored several times; or cast.h and map.h, with which
+// blocks of CPUs that are dense on both sides are a loop that compilers make vectors of.
+
+#include "kernel.h"
+#include ELEMENTS
 
 #ifdef COPIES
 #define TWICE 0
 #else
 #define COPIES(params, block) 1
 #define TWICE (!CAST && DBITS < 128)
-#endif
-#if !CAST
-#define SETUP GLOBAL const WORD *RESTRICT from = (GLOBAL const WORD *)src;
-#define LOADED WORD
-#define LOAD(at) from[at]
-#define CONVERT(x) x
 #endif
 
 // MOVE moves those of an item's elements that there are: loads first, so that they
@@ -95,10 +92,6 @@ ENTRY {
 }
 
 #undef MOVE
-#undef SETUP
-#undef LOADED
-#undef LOAD
-#undef CONVERT
-#undef ELEMENT
-#undef COPIES
 #undef TWICE
+
+#include "undefs.h"

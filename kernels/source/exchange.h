@@ -1,6 +1,8 @@
-// exchange: how squares of elements in registers are transposed. It goes before squares or
-// batch, which have LINES lines of VEC words each in r: TRANSPOSE transposes each square of
-// as many lines as elements in a word.
+// exchange: how squares of elements in registers are transposed. squares.h and batch.h have
+// LINES lines of VEC words each in r: TRANSPOSE transposes each square of as many lines as
+// elements in a word.
+
+#include "common.h"
 
 // EXCHANGE exchanges the high halves of fields of a, which are twice that many bits
 // wide, and the low halves of b's.

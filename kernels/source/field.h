@@ -6,6 +6,8 @@
 // and db and tb are keep and turns of near. sa is the largest multiple of the pitch that
 // is not above GROUP.
 
+#include "kernel.h"
+
 // bits reads the bits from a bit of src on, of which so many are wanted.
 DEVICE u32 PASTE(NAME, _bits)(GLOBAL const u32 *from, u32 at, u32 wanted) {
 	return funnel(from[at >> 5], from[(at + wanted - 1) >> 5], at & 31);

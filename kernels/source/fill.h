@@ -1,5 +1,7 @@
 // fill: elements as in element.h, all of them the pattern (lo, hi).
 
+#include "kernel.h"
+
 // STORE stores those of an item's elements that there are.
 #define STORE(there) \
 	UNROLL \

@@ -2,6 +2,9 @@
 // an addition takes no part in how a device treats subnormal numbers: what counts is
 // as large as a normal one.
 
+#pragma once
+#include "numbers.h"
+
 // is_nan reports whether a float is not a number.
 DEVICE u32 is_nan(u32 x) { return (x & 0x7fffffff) > 0x7f800000; }
 

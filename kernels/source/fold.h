@@ -5,6 +5,13 @@
 // places of another class. Axes of items say which line it is, and what is left of an
 // item's number is its class. lo is the base of at.
 
+#include "kernel.h"
+#include "numbers.h"
+#include "floats.h"
+#include "arithmetic.h"
+#include "doubles.h"
+#include "reductions.h"
+
 // class_of is the class of a place in dst.
 DEVICE u32 PASTE(NAME, _class_of)(i64 s, u32 classes) {
 	const u32 mixed = (u32)((u64)s * 0x9e3779b97f4a7c15 >> 32);

@@ -3,6 +3,8 @@
 // container, and fills (SBITS is 0: lo and hi hold the pattern, repeated). STEP 127 is for
 // rows along which src repeats one element.
 
+#include "kernel.h"
+
 #if SBITS == 0
 
 #define LOADED u128

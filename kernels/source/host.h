@@ -1,6 +1,8 @@
 // Prelude: the neutral dialect in C++ for the host. The program around it runs the
 // work-items: host_item is the position of the current one, host_barrier waits for
 // its group.
+
+#pragma once
 #include <cstdint>
 typedef uint8_t u8;
 typedef uint16_t u16;
@@ -51,3 +53,5 @@ extern "C" void host_barrier();
 DEVICE u32 choose(u32 mask, u32 a, u32 b) { return (a & mask) | (b & ~mask); }
 
 #define BYTES_OF 1 // as if it were one instruction: tests come by
+
+#include "plain.h"

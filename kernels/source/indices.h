@@ -5,6 +5,9 @@
 // indices. In parallel kernels of elements d of an inner one is its step among the
 // block's rows (of the cut axis: params->ta).
 
+#pragma once
+#include "common.h"
+
 typedef struct {
 	i64 offset; // where at has it
 	i64 extent, stride;

@@ -6,6 +6,9 @@
 // several runs, each of params->nb rows. params->ta is a row's length, params->tb says that
 // rows are shorter than a word.
 
+#include "kernel.h"
+#include "store.h"
+
 #define PER (128 / DBITS)
 #define LOOKS 4 // rows at once
 #define NOWHERE ((i64)((u64)1 << 63))

@@ -1,6 +1,10 @@
 // lookup: elements of at most 8 bits become others by a table that each group makes of
-// what a byte of them becomes. It goes before dense.h, and behind cast.h or map.h, which
-// say what ELEMENT(x) becomes, once that is what they LEARN from the arguments.
+// what a byte of them becomes. ELEMENTS, cast.h or map.h, says what ELEMENT(x) becomes, once
+// that is what they LEARN from the arguments.
+
+#include "kernel.h"
+#include "conversions.h"
+#include ELEMENTS
 
 #define IN_BYTE (8 / SBITS)
 #define ENTRY_BITS (IN_BYTE * DBITS)

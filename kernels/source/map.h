@@ -1,6 +1,9 @@
 // map: elements of 2 to 8 bits become those of a table in memory whose numbers they are.
-// It takes the place of cast.h, before element or pack and before lookup. lo is where in
-// entries the table begins, hi the width of src's elements.
+// It stands for cast.h in element.h, pack.h and lookup.h. lo is where in entries the table
+// begins, hi the width of src's elements.
+
+#include "kernel.h"
+#include "conversions.h"
 
 // looked is an element of the table.
 DEVICE u32 PASTE(NAME, _looked)(GLOBAL const u8 *entries, i64 at) {

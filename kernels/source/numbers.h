@@ -2,6 +2,9 @@
 // makes: an argument of the launch (lo is of src, hi of dst), so that one kernel serves
 // all types of a width, or a constant.
 
+#pragma once
+#include "common.h"
+
 #define KIND_UINT 0
 #define KIND_INT 1
 #define KIND_BOOL 2

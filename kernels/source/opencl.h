@@ -1,4 +1,6 @@
 // Prelude: the neutral dialect in OpenCL C 1.2.
+
+#pragma once
 typedef uchar u8;
 typedef ushort u16;
 typedef uint u32;
@@ -50,7 +52,7 @@ typedef ulong2 u64x2;
 #define DOUBLE_PRODUCT_OF(a, b) as_ulong(as_double((u64)(a)) * as_double((u64)(b)))
 #endif
 
-// Where serial kernels are compiled straight for a CPU, STREAM(to, from, type)
+// Where kernels for CPUs are compiled straight for a CPU, STREAM(to, from, type)
 // writes a cache line past the caches, from private memory, PREFETCH(address) asks
 // for one to be read, and SCALAR is for short loops that vectors do not pay for.
 #if defined(__clang__) && (defined(__x86_64__) || defined(__aarch64__))
@@ -76,3 +78,5 @@ typedef uint Line __attribute__((ext_vector_type(16), may_alias, aligned(64)));
 DEVICE u32 choose(u32 mask, u32 a, u32 b) { return bitselect(b, a, mask); }
 
 #define BYTES_OF 0 // many instructions
+
+#include "plain.h"

@@ -1,35 +1,16 @@
 // pack: one 32-bit word of dst per item, or a span of them (SPANS), put together
 // from elements anywhere in src. It copies elements narrower than a word (DBITS
 // equals SBITS), converts between a type below a byte and its container, and fills
-// (SBITS is 0: lo holds the pattern, repeated). Behind cast.h it converts between
-// any types.
+// (SBITS is 0: lo holds the pattern, repeated). ELEMENTS says how an element is loaded and
+// what becomes of it: narrow.h, cast.h or map.h.
+
+#include "kernel.h"
+#include ELEMENTS
 
 #define PER (32 / DBITS) // elements in a word
 #define UNROLLED (!CAST || DBITS >= 8) // a conversion is much code
 #define SPANS (PAIR && SERIAL)
 #define DMASK (0xffffffff >> (32 - DBITS))
-
-#if SBITS > 0 && !CAST
-#define SETUP
-#define LOADED u32
-#define LOAD(at) PASTE(NAME, _load)(src, at)
-#define CONVERT(x) x
-
-// load reads the element at a position.
-DEVICE u32 PASTE(NAME, _load)(GLOBAL const u8 *src, i64 at) {
-#if SBITS < 8
-	u32 v = src[at / (8 / SBITS)] >> (at % (8 / SBITS) * SBITS) & ((1 << SBITS) - 1);
-#if SIGNED
-	v = (v ^ 1 << (SBITS - 1)) - (1 << (SBITS - 1));
-#endif
-#elif SBITS == 8
-	u32 v = src[at];
-#else
-	u32 v = ((GLOBAL const u16 *)src)[at];
-#endif
-	return v;
-}
-#endif
 
 #if SBITS > 0
 // word puts the elements [from, end) of a run together, whose element begin is the
@@ -112,12 +93,8 @@ ENTRY {
 	}
 }
 
-#undef PER
 #undef DMASK
 #undef UNROLLED
 #undef SPANS
-#undef SETUP
-#undef LOADED
-#undef LOAD
-#undef CONVERT
-#undef ELEMENT
+
+#include "undefs.h"

@@ -1,6 +1,9 @@
 // What kernels share whose items are chunks: 16 aligned bytes of dst, in a run of elements
 // that are neighbours in dst. A chunk's slots are numbered from its first one.
 
+#pragma once
+#include "words.h"
+
 // Part is what a block does of a run, or of several ones: where the first begins on
 // either side, or by its element number skip, and how many elements are in each.
 typedef struct {

@@ -9,7 +9,10 @@
 // first those that a row fills, params->words at most in each and params->flat in all, then
 // those of either end.
 //
-// Where rows are long, work-items share what they read of src: see together in chunks.h.
+// Where rows are long, work-items share what they read of src: see together in periodic_chunks.h.
+
+#pragma once
+#include "parts.h"
 
 // Piece is what one row has of a chunk, in the period in which its row has the given index
 // along the axis of periods: NO_ROW in none.

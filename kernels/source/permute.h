@@ -9,6 +9,8 @@
 // What either side does for a bit is a Place: first those of LOCAL_ID, then those of
 // the number of a word of the work-item.
 
+#include "kernel.h"
+
 #define PER (32 / DBITS) // elements in a word
 #define BIT_OF(x, b) ((x) >> (b) & 1)
 #define Place PASTE(NAME, _Place)

@@ -3,6 +3,8 @@
 // and s dst's; elements below a byte are merged. Of puts that reduce, reductions.h has what
 // becomes of them. lo is the base of at.
 
+#include "kernel.h"
+
 #if DBITS < 8
 #define PER (32 / DBITS) // elements in a word
 #define LOAD(d, s) (src[(d) / (8 / DBITS)] >> ((d) % (8 / DBITS) * DBITS) & ((1 << DBITS) - 1))

@@ -3,6 +3,8 @@
 // elements. lo is the base of at. Run axis 0 is a row. What is not a whole chunk, or has an
 // index that leads nowhere, goes element by element.
 
+#include "kernel.h"
+
 #define PER (128 / DBITS)
 #define TOGETHER (128 / ABITS) // indices that are read at once
 #define EVERY UNROLL for (u32 k = 0; k < PER; k++)

@@ -1,5 +1,9 @@
 // Pieces are 8 to 128 bits of memory that are read and written at once. Elsewhere they are
 // words of 32 bits, which hold what there is of them.
+
+#pragma once
+#include "parts.h"
+
 typedef u8 Piece8;
 typedef u16 Piece16;
 typedef u32 Piece32;

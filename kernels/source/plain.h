@@ -1,5 +1,8 @@
 // What a prelude of CUDA has by instructions of its own, for the other dialects.
 
+#pragma once
+#include "dialect.h"
+
 // The lower word of hi:lo >> s, of the lowest five bits of s.
 DEVICE u32 funnel(u32 lo, u32 hi, u32 s) { return lo >> (s & 31) | hi << 1 << (31 - (s & 31)); }
 

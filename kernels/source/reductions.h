@@ -1,6 +1,11 @@
 // reductions: what a put that reduces makes of the bits of two elements, as
-// device.Reduction has it. It goes before fold, and before pick, to which it gives what
-// stores an element by atomic operations. hi is the word of kernels.Reducing.
+// device.Reduction has it, and, for pick.h, what stores an element by atomic operations. Those
+// of floats need arithmetic.h and doubles.h, which fold.h includes. hi is the word of
+// kernels.reducing.
+
+#include "kernel.h"
+#include "numbers.h"
+#include "floats.h"
 
 #define REDUCE_ADD 1
 #define REDUCE_MUL 2

@@ -2,6 +2,8 @@
 // dense in src too, but of another width (SBITS; 8 on one side, less on the other),
 // or where they run backwards (STEP is -1).
 
+#include "kernel.h"
+
 #if SERIAL
 
 #define PER (32 / DBITS)

@@ -1,6 +1,8 @@
 // run: words of elements that are dense on both sides but do not begin at the
 // same bit of a word: a word of dst is cut from two neighbours in src.
 
+#include "kernel.h"
+
 #if SERIAL
 
 #define PER (32 / DBITS)

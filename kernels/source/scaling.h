@@ -1,6 +1,12 @@
 // scaling: (src - zero) * scale + add of any elements of up to 32 bits, or (QUANTIZE)
-// round(src / scale) + zero, as device.Scaling and device.Quantization have it. It goes
-// behind single.h. An item is an element; or below a byte a word of dst, as in pack.h.
+// round(src / scale) + zero, as device.Scaling and device.Quantization have it. An item is an
+// element; or below a byte a word of dst, as in pack.h.
+
+#include "kernel.h"
+#include "conversions.h"
+#include "arithmetic.h"
+#include "terms.h"
+#include "float32.h"
 
 #if QUANTIZE
 

@@ -24,6 +24,8 @@
 // tile's lowest byte in src, and da where that is, from the first element. s and d: where
 // row 0 and run 0 begin in the tile. span: see below.
 
+#include "kernel.h"
+
 #define SIZE (DBITS / 8) // of an element
 #if DBITS == 8
 #define BYTES 8 // of a unit

@@ -1,6 +1,9 @@
 // spread: src repeats its elements along an axis. A work-item loads an element once
 // and stores it along a part of that axis: na indices in all, ta of them in a block
-// (outer axis 1), da the step. It goes before element.h, and gives it COPIES.
+// (outer axis 1), da the step. It gives element.h COPIES.
+
+#include "kernel.h"
+#include "copy.h"
 
 #define COPIES(params, block) PASTE(NAME, _copies)(params, block)
 

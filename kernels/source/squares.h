@@ -1,16 +1,20 @@
-// squares: what transpositions by way of squares of elements in registers have in common. It goes
-// behind transpose or turned, which give it the constants and lines(), which fills the rows of
-// squares, and before slots, which says where the tile has what. src is dense along axis a,
-// and dst along axis b; a block takes on indices of a third axis, c, where a and b are short. A
-// work-item has ACROSS elements each of LINES lines of src: VEC words of what they become in dst. It
-// transposes squares of PER x PER elements, and puts what are now pieces of lines of dst into local
-// memory. From there they are written by 16 bytes. With NEIGHBOURS, pieces of lines that begin
-// anywhere are read once, and given on by way of local memory.
+// squares: how transpositions go by way of squares of elements in registers. LINES_OF, lines.h or
+// cast_lines.h, defines the constants and lines(), which fills the rows of squares; transpose.h
+// says where the tile has what. src is dense along axis a, and dst along axis b; a block has
+// indices of a third axis, c, too, where a and b are short. A work-item has ACROSS elements each
+// of LINES lines of src: VEC words of what they become in dst. It transposes squares of PER x PER
+// elements, and puts what are now pieces of lines of dst into local memory. From there they are
+// written by 16 bytes. With NEIGHBOURS, pieces of lines that begin anywhere are read once, and
+// given on by way of local memory.
 //
 // Blocks go in bands (see common.h), and outer axis 3 counts those along c: extent, d and s are
 // those of c, and cut is how many of its indices a block takes on. The tile has ta lines along b
 // of SLOTS/ta slots, 1<<words of them for each index of c. Work-items read side by side,
 // 1<<flat of them along a.
+
+#include "kernel.h"
+#include LINES_OF
+#include "exchange.h"
 
 #define PER (32 / DBITS)                 // elements in a word
 #define VEC (ACROSS * DBITS / 32)        // words of a line that a work-item has

@@ -1,6 +1,11 @@
-// stamp: what chunks.h is for rows that src repeats, shorter than a chunk and one behind the other
+// stamp: what periodic_chunks.h is for rows that src repeats, shorter than a chunk and one behind the other
 // in dst. A chunk is put together once, and stored in each of a block's periods (see periods.h):
 // nothing else changes from one to the next but what of it is dst's.
+
+#include "kernel.h"
+#include "periods.h"
+#include "gather.h"
+#include "store.h"
 
 #define PER (CHUNK / DBITS)
 
@@ -38,9 +43,4 @@ ENTRY {
 	}
 }
 
-#undef PER
-#undef CHUNK
-#undef LOADED
-#undef LOAD
-#undef MAKE
-#undef ROWS
+#include "undefs.h"

@@ -1,4 +1,6 @@
-// store: how chunks are written. It goes behind a form and before chunks.h or join.h.
+// store: how chunks are written.
+
+#include "kernel.h"
 
 #if defined(OF_BITS) && SBITS > DBITS
 #define CHUNK (128 * DBITS / SBITS)

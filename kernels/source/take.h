@@ -1,13 +1,15 @@
 // take: elements of src whose positions depend on indices in memory, or, of a put, which
 // go to positions in dst that do. There d is src's side, and s dst's. Below a
-// byte, which is for serial targets only, an item is a 32-bit word of dst, else it is of
+// byte, which is for CPUs only, an item is a 32-bit word of dst, else it is of
 // elements. The elements of a row have their indices in common, which are looked at once:
-// serial kernels do a row in one go, others first find the rows of a block. pick is for elements of
+// kernels for CPUs do a row in one go, others first find the rows of a block. pick is for elements of
 // which too few have indices in common. lo is the base of at.
 //
 // Where the cut axis is the innermost one, and the only one along which at has steps (columns), blocks
 // have up to params->tb of the params->span indices of inner axis 0, which outer axis 1 counts, one
 // after the other: a row of src is then read while the caches have all of it.
+
+#include "kernel.h"
 
 #if PUT
 #define READ(d, s) from[d]

@@ -5,6 +5,11 @@
 // da, sa and db. Behind them, there are the meanings: words for number_of, of what there
 // is no term of 0.
 
+#pragma once
+#include "numbers.h"
+#include "floats.h"
+#include "arithmetic.h"
+
 typedef struct {
 	u64 src, dst, scale, zero, add;
 	u64 precision; // of a quotient; 0: floats of 32 bits

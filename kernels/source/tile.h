@@ -14,6 +14,8 @@
 // has some lines, d of inner axis 1 where they are read, and of 3 where they are written.
 // A block of the usual shape, TILE_A x TILE_B, has all of that as constants.
 
+#include "kernel.h"
+
 #define LINE (TILE_A + 1)
 #define SECTOR (256 / DBITS) // elements
 #define LOADS (TILE_A * TILE_B / GROUP) // of a work-item

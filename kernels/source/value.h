@@ -1,6 +1,9 @@
-// value: casts from elements of 16 or 32 bits. It goes before dense.h. Values of any type
-// pass through a float of 32 bits, or an integer of 32 where both sides are integers;
-// what the types are is the same for all work-items.
+// value: casts from elements of 16 or 32 bits. Values of any type pass through a float of 32
+// bits, or an integer of 32 where both sides are integers; what the types are is the same for
+// all work-items.
+
+#include "kernel.h"
+#include "conversions.h"
 
 #define ITEMS 2
 #define TOGETHER 2

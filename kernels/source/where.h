@@ -1,6 +1,10 @@
-// where: elements of a or b, as cond says, wherever they are (see sides.h). An item is a
+// where: elements of a or b, as cond says, wherever they are (see where_operands.h). An item is a
 // few elements, as in element.h; below a byte, a word of a run of elements that are
 // neighbours in dst.
+
+#include "kernel.h"
+#include "pieces.h"
+#include "where_operands.h"
 
 #if DBITS < 8
 

@@ -2,6 +2,9 @@
 // double. What is rounded again afterwards is rounded to an odd float first: to one of the two
 // nearest that ends in a one, unless it is exact.
 
+#pragma once
+#include "floats.h"
+
 // double_of_float is exact.
 DEVICE u64 double_of_float(u32 x) {
 	const u32 a = x & 0x7fffffff, tiny = a < 0x00800000;

@@ -2,6 +2,9 @@
 // word of dst, or a span of them, in a run of elements that are dense in dst. A run
 // may begin and end within a word.
 
+#pragma once
+#include "common.h"
+
 // merge_bits stores the bits of a word that the mask names. The others may belong to
 // other work-items, or not to dst: they are kept, by atomic operations.
 DEVICE void merge_bits(GLOBAL u32 *word, u32 value, u32 mask) {

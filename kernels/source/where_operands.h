@@ -4,6 +4,11 @@
 // and b. The parameters go on behind their axes: with the same axes once more, whose d is
 // the step that b makes, and whose s is cond's (of the cut axis: params->da and sa).
 
+#pragma once
+#include "indices.h"
+#include "words.h"
+#include "pieces.h"
+
 // trues has the top bit of each byte that is not 0.
 DEVICE u32 trues(u32 bytes) { return ((bytes & 0x7f7f7f7f) + 0x7f7f7f7f) | bytes; }
 

@@ -1,28 +1,28 @@
 package kernels
 
-// Casts of small matrices that are transposed on one side: see source/cast_batch.h.
+// Casts of small matrices that are transposed on one side: see source/batched_cast.h.
 
-// castBatch is how many matrices a block has, and about what it takes.
-type castBatch struct {
+// batchedCast is how many matrices a block has, and its estimated cost.
+type batchedCast struct {
 	cut, count int64 // and how many there are
-	effort     effort
+	cost       cost
 }
 
-// castBatches makes blocks of matrices; a cut of 0: they do not follow each other on both sides,
+// batchedCast makes blocks of matrices; a cut of 0: they do not follow each other on both sides,
 // or are too large.
-func (p *problem) castBatches(near int) castBatch {
+func (p *problem) batchedCast(near int) batchedCast {
 	a, b := p.inner(near), p.inner(0)
 	all, unit, piece := a.n*b.n, int64(128/p.dBits), int64(128/p.sBits)
 	room := (columnSlots-1)*piece + 1 // wherever they begin in the first piece
 	if near != 1 || b.n < unit || len(p.axes) > 3 || a.d != b.n || b.s != a.n || all > room {
-		return castBatch{}
+		return batchedCast{}
 	}
-	c := castBatch{cut: room / all, count: 1}
+	c := batchedCast{cut: room / all, count: 1}
 	if len(p.axes) == 3 {
 		if m := p.inner(2); m.d == all && m.s == all && m.n < limit {
 			c.count = m.n
 		} else {
-			return castBatch{}
+			return batchedCast{}
 		}
 	}
 	c.cut = min(c.cut, max(1, c.count/p.target.fewBlocks()))
@@ -35,7 +35,7 @@ func (p *problem) castBatches(near int) castBatch {
 	}
 	meet = min(meet, b.n/unit)
 	each := 42 + 6*unit
-	c.effort = effort{
+	c.cost = cost{
 		blocks:       (c.count + c.cut - 1) / c.cut,
 		instructions: 60 + 12*((pieces+GroupSize-1)/GroupSize) + each*((units+GroupSize-1)/GroupSize),
 		sectors:      touched(1, n*int64(p.sBits)/8, false) + touched(1, n*int64(p.dBits)/8, false),
@@ -44,8 +44,8 @@ func (p *problem) castBatches(near int) castBatch {
 	return c
 }
 
-// planCastBatch plans the cast by whole matrices.
-func (p *problem) planCastBatch(k *parameters, spec Spec, near int, c castBatch) error {
+// planBatchedCast plans the cast by whole matrices.
+func (p *problem) planBatchedCast(k *parameters, spec Spec, near int, c batchedCast) error {
 	a, b := p.inner(near), p.inner(0)
 	k.na, k.nb, k.span = uint32(a.n), uint32(b.n), uint32(a.n*b.n)
 	k.cut, k.extent = uint32(c.cut), c.count

@@ -5,6 +5,8 @@
 // local memory. From there they are stored line by line of dst, shifted to the bit of
 // a word at which the line begins.
 
+#include "kernel.h"
+
 #define PER (32 / DBITS)     // elements in a word
 #define WIDTH (TILE_A / PER) // of the tile, in squares along a
 #define HEIGHT (TILE_B / PER)

@@ -23,7 +23,7 @@ func permuted(dims []int64, perm ...int) layout.Layout {
 	return l
 }
 
-func TestPlanSerial(t *testing.T) {
+func TestPlanCPU(t *testing.T) {
 	huge := int64(1) << 33
 	for _, c := range []struct {
 		name   string
@@ -55,7 +55,7 @@ func TestPlanSerial(t *testing.T) {
 		{"small squares", 32, permuted([]int64{1 << 14, 4, 4}, 0, 2, 1), "block_32_serial", 64},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			l, err := kernels.Plan(copying(like(c.src), c.src, c.bits), serial)
+			l, err := kernels.Plan(copying(like(c.src), c.src, c.bits), cpu)
 			require.NoError(t, err)
 			assert.Equal(t, c.kernel, l.Spec.String())
 			assert.Equal(t, c.blocks, l.Groups)
@@ -63,7 +63,7 @@ func TestPlanSerial(t *testing.T) {
 		})
 	}
 	inPlace := strided([]int64{5}, []int64{0}, 0)
-	l, err := kernels.Plan(copying(inPlace, dense(5), 32), serial)
+	l, err := kernels.Plan(copying(inPlace, dense(5), 32), cpu)
 	require.NoError(t, err)
 	assert.Equal(t, kernels.Block, l.Spec.Form)
 }
@@ -89,19 +89,19 @@ func TestBlocks(t *testing.T) {
 		gaps := rnd.IntN(2) == 0
 		dst := side(rnd, dims, rnd.Perm(len(dims)), gaps, rnd.IntN(3) == 0, false)
 		src := side(rnd, dims, rnd.Perm(len(dims)), gaps, rnd.IntN(3) == 0, rnd.IntN(3) == 0)
-		h.check(t, rnd, dst, src, 8<<rnd.IntN(5), serial)
+		h.check(t, rnd, dst, src, 8<<rnd.IntN(5), cpu)
 		// A step along the innermost axis, of constants and others.
 		s := rnd.Int64N(11) - 4
 		n := dims[0]
 		step := strided([]int64{3, n}, []int64{9 * n, s}, max(0, -s*(n-1)))
-		h.check(t, rnd, like(step), step, 8<<rnd.IntN(5), serial)
+		h.check(t, rnd, like(step), step, 8<<rnd.IntN(5), cpu)
 	}
 	t.Log(h.forms)
 }
 
-// Every serial kernel is planned for some layout: by random cases, and where memory is far
+// Every kernel for CPUs is planned for some layout: by random cases, and where memory is far
 // apart.
-func TestEverySerialKernelIsPlanned(t *testing.T) {
+func TestEveryCPUKernelIsPlanned(t *testing.T) {
 	planned := map[kernels.Spec]bool{}
 	note := func(l kernels.Launch, err error) {
 		require.NoError(t, err)
@@ -110,13 +110,13 @@ func TestEverySerialKernelIsPlanned(t *testing.T) {
 	types := slices.DeleteFunc(append(layout.DTypes(), layout.Bit), func(t layout.DType) bool { return t == layout.String })
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 60000 {
-		l, err := launches.Of(oracle.Random(rng, oracle.Limits{MaxBytes: 4096, Types: types}), serial)
+		l, err := launches.Of(oracle.Random(rng, oracle.Limits{MaxBytes: 4096, Types: types}), cpu)
 		note(l.Launch, err)
 	}
 	for bits := 8; bits <= 128; bits *= 2 {
-		note(kernels.Plan(filling(strided([]int64{2, 3}, []int64{1 << 40, 2}, 0), bits), serial))
+		note(kernels.Plan(filling(strided([]int64{2, 3}, []int64{1 << 40, 2}, 0), bits), cpu))
 	}
 	for _, s := range kernels.Specs() {
-		assert.True(t, !s.Serial || planned[s], "%v", s)
+		assert.True(t, !s.CPUTarget || planned[s], "%v", s)
 	}
 }

@@ -6,27 +6,27 @@ import "strconv"
 // element longer than they need to be.
 const tileRoom = 17 << 10
 
-// tornEnds is how much longer memory takes for lines of dst that two blocks complete, times the square
-// of their bytes: it writes the sectors at their ends twice, and reads them in between. On an H100 lines
-// of 256, 512 and 704 bytes took 38, 10 to 19, and 7 % longer.
-const tornEnds = 25e3
+// partialEndsCost is the share of memory's time that is added where two blocks complete a line of dst,
+// times the square of the line's bytes: memory writes the sectors at its ends twice, and reads them in
+// between. On an H100 it was 38 % for lines of 256 bytes, 10 to 19 % for 512, and 7 % for 704.
+const partialEndsCost = 25e3
 
-// oblong is a shape of form tile's block: so many indices of the axes a and b, and of
-// c, another one, for where a and b are short.
-type oblong struct {
+// tileShape is the shape of a block of form tile: indices of the axes a and b, and of a third
+// axis c, where a and b are short.
+type tileShape struct {
 	a, b, c       int64
 	step          int64 // of blocks along b: less than b where they overlap
 	axis          int   // c, counted from the innermost axis; 0: none
 	reads, writes int64 // lines that a work-item reads, and writes
-	effort        effort
+	cost          cost
 }
 
 // readers and writers are how many work-items are below each other.
-func (t *oblong) readers() int64 { return (t.b + t.reads - 1) / t.reads }
-func (t *oblong) writers() int64 { return (t.a + t.writes - 1) / t.writes }
+func (t *tileShape) readers() int64 { return (t.b + t.reads - 1) / t.reads }
+func (t *tileShape) writers() int64 { return (t.a + t.writes - 1) / t.writes }
 
 // tileDefines are the macros of form tile.
-func (s Spec) tileDefines() []string {
+func tileDefines(s Spec) []string {
 	a, b := s.tileSize()
 	return []string{
 		"TILE_A " + strconv.FormatInt(a, 10), "TILE_B " + strconv.FormatInt(b, 10),
@@ -35,7 +35,7 @@ func (s Spec) tileDefines() []string {
 }
 
 // planTile plans form tile, of axis a and dst's innermost one, b.
-func (p *problem) planTile(k *parameters, near int, t oblong) error {
+func (p *problem) planTile(k *parameters, near int, t tileShape) error {
 	a, b, but := p.inner(near), p.inner(0), []int{0, near}
 	var cuts []axis
 	k.cut = uint32(t.c)
@@ -51,20 +51,20 @@ func (p *problem) planTile(k *parameters, near int, t oblong) error {
 	return k.setBands(a.blocks(t.a), b, p.band(near), append(cuts, p.others(but...)...)...)
 }
 
-// oblong chooses the shape that costs least. One of the usual size is taken where others
-// are not much better: its kernel has fewer instructions.
-func (p *problem) oblong(spec Spec, near int) oblong {
+// tileShape chooses the cheapest shape. The usual size is chosen where others are not much
+// better: it needs fewer instructions.
+func (p *problem) tileShape(spec Spec, near int) tileShape {
 	ta, tb := spec.tileSize()
 	sector := sectorBytes * 8 / int64(p.dBits)
-	overlaps, torn := []int64{0}, !p.aligned(sector, p.dBase, 0, func(a axis) int64 { return a.d })
-	if torn {
+	overlaps, partial := []int64{0}, !p.aligned(sector, p.dBase, 0, func(a axis) int64 { return a.d })
+	if partial {
 		overlaps = []int64{sector, 0}
 	}
-	best := p.oblongOf(near, 0, ta, tb, overlaps[0], torn)
-	best.effort.instructions -= best.effort.instructions / 8
-	least := best.effort.cycles(p.bytes)
-	try := func(t oblong) {
-		if cycles := t.effort.cycles(p.bytes); t.c > 0 && cycles < least {
+	best := p.tileShapeOf(near, 0, ta, tb, overlaps[0], partial)
+	best.cost.instructions -= best.cost.instructions / 8
+	least := best.cost.cycles(p.bytes)
+	try := func(t tileShape) {
+		if cycles := t.cost.cycles(p.bytes); t.c > 0 && cycles < least {
 			best, least = t, cycles
 		}
 	}
@@ -75,7 +75,7 @@ func (p *problem) oblong(spec Spec, near int) oblong {
 					continue
 				}
 				for _, overlap := range overlaps {
-					try(p.oblongOf(near, c, a, b, overlap, torn))
+					try(p.tileShapeOf(near, c, a, b, overlap, partial))
 				}
 			}
 		}
@@ -103,17 +103,17 @@ func (p *problem) extents(n int64) []int64 {
 	return all
 }
 
-// oblongOf is the shape with so many indices of a and b, and as many of c as there is room for;
-// without any, if there is none. Where there are several along b, they overlap by some. torn: lines
+// tileShapeOf is the shape with so many indices of a and b, and as many of c as there is room for;
+// without any, if there is none. Where there are several along b, they overlap by some. partial: lines
 // of dst do not begin on sectors.
-func (p *problem) oblongOf(near, c int, a, b, overlap int64, torn bool) oblong {
+func (p *problem) tileShapeOf(near, c int, a, b, overlap int64, partial bool) tileShape {
 	size := int64(p.dBits / 8)
 	loads := 64 / size
 	if p.dBits == 32 {
 		loads = 20
 	}
 	several := b < p.inner(0).n
-	t := oblong{a: a, b: b, step: b, axis: c}
+	t := tileShape{a: a, b: b, step: b, axis: c}
 	if several {
 		t.step -= overlap
 	}
@@ -146,19 +146,19 @@ func (p *problem) oblongOf(near, c int, a, b, overlap int64, torn bool) oblong {
 		}
 	}
 	na, nb := min(a, p.inner(near).n), min(b, p.inner(0).n)
-	t.effort = effort{
+	t.cost = cost{
 		blocks: blocks,
 		// As predicted for several shapes.
-		instructions: 150 + 7*(t.reads+t.writes),
-		sectors:      touched(nb*t.c, na*size, false) + touched(na*t.c, nb*size, false),
-		passes:       2 * na * nb * t.c * size / lineBytes,
-		strain:       p.strain(near, na, nb),
+		instructions:     150 + 7*(t.reads+t.writes),
+		sectors:          touched(nb*t.c, na*size, false) + touched(na*t.c, nb*size, false),
+		passes:           2 * na * nb * t.c * size / lineBytes,
+		shortLinePenalty: p.shortLinePenalty(near, na, nb),
 	}
 	switch {
 	case t.step < b:
-		t.effort.instructions += 6 * t.writes
-	case several && torn:
-		t.effort.strain += tornEnds / float64(nb*size*nb*size)
+		t.cost.instructions += 6 * t.writes
+	case several && partial:
+		t.cost.shortLinePenalty += partialEndsCost / float64(nb*size*nb*size)
 	}
 	return t
 }

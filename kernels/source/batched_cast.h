@@ -1,11 +1,15 @@
-// cast_batch: a cast of matrices that are transposed on one side, and follow each other on both.
-// It goes behind the form that converts, lookup or value. A tile holds whole matrices as they
-// lie in src. Work-items take the elements of 16 aligned bytes of dst from there, and convert
-// them, as in columns.
+// batched_cast: a cast of matrices that are transposed on one side, and follow each other on
+// both. A tile holds whole matrices as they lie in src. Work-items take the elements of 16
+// aligned bytes of dst from there, and convert them, as in column_cast.h. CONVERTER is lookup.h
+// or value.h.
 //
 // A block has up to params->cut of params->extent matrices of params->span elements: params->nb in
 // a line of dst, at least as many as 16 bytes have, and na in one of src. Inner axes 0 and 1 have
 // these extents.
+
+#include "kernel.h"
+#include "conversions.h"
+#include CONVERTER
 
 #define UNIT (128 / DBITS)  // elements in 16 bytes of dst
 #define PIECE (128 / SBITS) // and of src
@@ -103,14 +107,4 @@ ENTRY {
 	}
 }
 
-#undef UNIT
-#undef PIECE
-#undef PIECE_LOG
-#undef TOOK
-#undef PREPARE
-#undef KNOWN
-#undef KNOWS
-#undef CONVERT
-#undef ITEMS
-#undef TOGETHER
-#undef SLOT
+#include "undefs.h"

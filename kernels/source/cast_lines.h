@@ -1,7 +1,11 @@
-// turned: a cast that is a transposition (see squares.h). It goes behind the form that
-// converts, lookup or value, which gives it PREPARE, CONVERT(out, words) of TOGETHER items
-// of EACH elements, and what that has to know: KNOWN and KNOWS. Elements are converted as
-// they are read, so that what is in registers and in local memory is dst's.
+// cast_lines: what squares.h reads where a cast is a transposition. CONVERTER, lookup.h or
+// value.h, defines PREPARE, CONVERT(out, words) of TOGETHER items of EACH elements, and what
+// that has to know: KNOWN and KNOWS. Elements are converted as they are read, so that what is in
+// registers and in local memory is dst's.
+
+#include "kernel.h"
+#include "conversions.h"
+#include CONVERTER
 
 // SPREAD: lines of words begin anywhere. Then work-items that are neighbours read words that are,
 // and others as many further on as there are work-items side by side.

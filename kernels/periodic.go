@@ -18,11 +18,6 @@ const (
 	manyPeriods = 16
 )
 
-// stamps reports whether chunks are put together once for all periods: see source/stamp.h.
-func (s Spec) stamps() bool {
-	return s.Form == Gather && s.Periods && s.Step == 0 && s.SrcBits == s.DstBits && s.DstBits < 8 && s.DstBits > 1
-}
-
 // period is a choice of periods: so many indices each of an axis, counted from the
 // innermost one.
 type period struct {
@@ -34,18 +29,18 @@ type period struct {
 	busy   float64 // the share of work-items' time in which they move a chunk
 }
 
-// planPeriods plans a kernel of form Run, Repack or Gather in periods of rows; false: that
+// planPeriods plans a kernel of form Run, Repack, Gather or Stamp in periods of rows; false: that
 // is not worth it.
 func (p *problem) planPeriods(k *parameters, spec *Spec) bool {
-	if len(p.axes) < 2 || p.dBits == 1 || !p.dense() || p.long || p.target.Serial || p.inner(0).n >= limit/4 {
+	if len(p.axes) < 2 || p.dBits == 1 || !p.dense() || p.manyAxes || p.target.CPU || p.inner(0).n >= limit/4 {
 		return false
 	}
 	asked := *spec
-	asked.Periods = true
+	asked.Periodic = true
 	best := period{busy: .1}
 	for at := 1; at < len(p.axes); at++ {
 		for _, joined := range []bool{true, false} {
-			if asked.stamps() && (at > 1 || !joined) {
+			if asked.Form == Stamp && (at > 1 || !joined) {
 				continue
 			}
 			if c := p.periodsOf(asked, at, joined); c.busy > best.busy {
@@ -53,11 +48,11 @@ func (p *problem) planPeriods(k *parameters, spec *Spec) bool {
 			}
 		}
 	}
-	spec.Periods = best.n > 0 && p.layPeriods(k, asked, best)
-	if !spec.Periods {
+	spec.Periodic = best.n > 0 && p.layPeriods(k, asked, best)
+	if !spec.Periodic {
 		*k = parameters{}
 	}
-	return spec.Periods
+	return spec.Periodic
 }
 
 // perChunk is how many elements a chunk has: as many as are in 16 bytes on either side.
@@ -78,7 +73,7 @@ func (p *problem) joined(axis int) bool {
 // periodsOf chooses the periods along an axis: those that keep work-items busy.
 func (p *problem) periodsOf(spec Spec, at int, joined bool) (best period) {
 	per, n, a := p.perChunk(), p.inner(0).n, p.inner(at)
-	if joined && (n < per-1 && !p.halves() && !spec.stamps() || p.sBits == 0 || !p.joined(at)) || !joined && n < per || a.n >= limit {
+	if joined && (n < per-1 && !p.halves() && spec.Form != Stamp || p.sBits == 0 || !p.joined(at)) || !joined && n < per || a.n >= limit {
 		return best
 	}
 	if n > 4*manyChunks*per && p.sBits > 0 && p.inner(0).s != 0 && a.s != 0 { // a block is in one row
@@ -125,7 +120,7 @@ func (p *problem) periodsOf(spec Spec, at int, joined bool) (best period) {
 // stamps reports whether rows of less than a chunk, below a byte, are one behind the other in
 // dst, where src repeats them: along the next axis.
 func (p *problem) stamps() bool {
-	if p.target.Serial || p.sBits != p.dBits || p.dBits >= 8 || p.dBits == 1 || len(p.axes) < 2 || !p.dense() {
+	if p.target.CPU || p.sBits != p.dBits || p.dBits >= 8 || p.dBits == 1 || len(p.axes) < 2 || !p.dense() {
 		return false
 	}
 	n, a := p.inner(0).n, p.inner(1)
@@ -155,7 +150,7 @@ func (p *problem) layPeriods(k *parameters, spec Spec, c period) bool {
 		k.sa /= p.srcStep()
 	}
 	switch {
-	case spec.stamps():
+	case spec.Form == Stamp:
 		k.run = []axis{{row.n, 0, row.s}, {n: 2 * per}}
 	case c.joined:
 		k.span = 1
@@ -165,7 +160,7 @@ func (p *problem) layPeriods(k *parameters, spec Spec, c period) bool {
 		k.words, k.flat = uint32(full), uint32(c.items/(full+2)*full)
 		k.inner = []axis{{n: full}}
 	}
-	for i := 1; i <= c.axis && !spec.stamps(); i++ {
+	for i := 1; i <= c.axis && spec.Form != Stamp; i++ {
 		k.run = append(k.run, p.inner(i))
 	}
 	k.cutAxis(axis{n: c.items}, GroupSize)
@@ -174,7 +169,7 @@ func (p *problem) layPeriods(k *parameters, spec Spec, c period) bool {
 		blocks *= a.n
 	}
 	each := min(periodsPerBlock, c.number)
-	if spec.stamps() {
+	if spec.Form == Stamp {
 		each = min(stampsPerBlock, c.number)
 	}
 	for each > periodsCost && blocks*(c.number/each) < p.target.fewBlocks() {

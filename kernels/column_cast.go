@@ -5,11 +5,11 @@ import (
 	"strconv"
 )
 
-// Casts whose sides are dense along different axes, by columns of a tile: see source/columns.h.
+// Casts whose sides are dense along different axes, by columns of a tile: see source/column_cast.h.
 
-// columnCast reports whether there is such a kernel between two widths: to 8 bits, of which
-// as many lines of src as 16 bytes have are a large part of the tile, others take less.
-func columnCast(dst, src uint8) bool {
+// hasColumnCast reports whether there is such a kernel between two widths. To 8 bits, others are
+// cheaper: the lines of src that 16 bytes of dst need are a large part of the tile.
+func hasColumnCast(dst, src uint8) bool {
 	return (dst == 16 || dst == 32) && (src == 8 || src == 16)
 }
 
@@ -29,32 +29,32 @@ func (s Spec) columnRows() int64 {
 // which work-items convert 16 bytes at once, or the two that CONVERT has.
 func (s Spec) columnLines() int64 {
 	lines := GroupSize * 128 / (s.columnRows() * int64(s.DstBits))
-	if s.Form == Value {
+	if !s.looksUp() {
 		return 2 * lines
 	}
 	return lines
 }
 
-// columnDefines are the macros of these kernels: the tile's rows and slots, and how many pieces are
+// columnCastDefines are the macros of these kernels: the tile's rows and slots, and how many pieces are
 // read before any is put into it.
-func (s Spec) columnDefines() []string {
-	return []string{
-		"ROWS_LOG " + strconv.Itoa(bits.TrailingZeros64(uint64(s.columnRows()))),
-		"COLUMN_SLOTS " + strconv.Itoa(columnSlots),
+func columnCastDefines(s Spec) []string {
+	return append(denseDefines(s),
+		"ROWS_LOG "+strconv.Itoa(bits.TrailingZeros64(uint64(s.columnRows()))),
+		"COLUMN_SLOTS "+strconv.Itoa(columnSlots),
 		"AHEAD 4",
-	}
+	)
 }
 
-// columns is a shape of the tile: so many indices of axis a, in pieces of 16 bytes. Blocks along b
+// columnTile is a shape of the tile: so many indices of axis a, in pieces of 16 bytes. Blocks along b
 // are step indices apart, and so many.
-type columns struct {
+type columnTile struct {
 	ta, pieces   int64
 	step, blocks int64
-	effort       effort
+	cost         cost
 }
 
-// columns chooses the shape that takes least.
-func (p *problem) columns(spec Spec, near int) columns {
+// columnTile chooses the cheapest shape.
+func (p *problem) columnTile(spec Spec, near int) columnTile {
 	a, b := p.inner(near), p.inner(0)
 	unit, piece, rows, lines := int64(128/p.dBits), int64(128/p.sBits), spec.columnRows(), spec.columnLines()
 	sector := sectorBytes * 8 / int64(p.dBits)
@@ -64,9 +64,9 @@ func (p *problem) columns(spec Spec, near int) columns {
 	if p.dBits == p.sBits {
 		each = 45
 	}
-	best, least := columns{}, 0.0
+	best, least := columnTile{}, 0.0
 	for ta := lines; ta < a.n+lines; ta += lines {
-		c := columns{ta: ta, pieces: (ta + piece - 1) / piece, step: rows, blocks: (b.n + rows - 1) / rows}
+		c := columnTile{ta: ta, pieces: (ta + piece - 1) / piece, step: rows, blocks: (b.n + rows - 1) / rows}
 		if !sAligned {
 			c.pieces = (ta + 2*piece - 2) / piece
 		}
@@ -83,21 +83,21 @@ func (p *problem) columns(spec Spec, near int) columns {
 		read := (nb<<c.width() + GroupSize - 1) / GroupSize
 		written := (na + lines - 1) / lines * lines * rows / (unit * GroupSize)
 		// Of the kernel's parts, as predicted for several shapes.
-		cost := 110 + 10*unit + 13*read + each*written
-		if spec.Form == Lookup {
-			cost += 140 // a part of the table
+		instructions := 110 + 10*unit + 13*read + each*written
+		if spec.looksUp() {
+			instructions += 140 // a part of the table
 		}
 		if !dAligned || b.n%unit > 0 { // lines' ends, by single elements
-			cost += 4 * unit * written * min(c.blocks, 2) / c.blocks
+			instructions += 4 * unit * written * min(c.blocks, 2) / c.blocks
 			writes += unit * na * min(c.blocks, 2) / c.blocks
 		}
-		c.effort = effort{
+		c.cost = cost{
 			blocks:       a.blocks(ta).n * c.blocks * (p.count() / (a.n * b.n)),
-			instructions: cost,
+			instructions: instructions,
 			sectors:      reads + writes,
 			passes:       2 * na * nb * int64(p.dBits) / 1024,
 		}
-		if cycles := c.effort.cycles(p.bytes); least == 0 || cycles < least {
+		if cycles := c.cost.cycles(p.bytes); least == 0 || cycles < least {
 			best, least = c, cycles
 		}
 	}
@@ -105,10 +105,10 @@ func (p *problem) columns(spec Spec, near int) columns {
 }
 
 // width is the logarithm of how many work-items read a row.
-func (c *columns) width() int { return bits.Len64(uint64(c.pieces - 1)) }
+func (c *columnTile) width() int { return bits.Len64(uint64(c.pieces - 1)) }
 
-// planColumns plans the cast by columns of axis a.
-func (p *problem) planColumns(k *parameters, spec Spec, near int, c columns) error {
+// planColumnCast plans the cast by columns of axis a.
+func (p *problem) planColumnCast(k *parameters, spec Spec, near int, c columnTile) error {
 	a, b := p.inner(near), p.inner(0)
 	k.flat, k.span = uint32(c.width()), uint32(c.pieces)
 	k.ta, k.na, k.da, k.sa = uint32(c.ta), uint32(a.n), a.d, a.s

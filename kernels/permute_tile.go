@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// How large a tile of permute is along each axis: there are as many bits as a group
-// takes, and the question is whose.
+// The shape of a tile of permute: the number of its bits is fixed, and they are shared out
+// among the axes.
 
 const (
 	// mostCut is how many axes a tile may not divide.
@@ -153,11 +153,11 @@ func (t *permutation) sectors(side int, base int64) float64 {
 	return float64(moved) / float64(elements*width) * (1 + max(0, 1-float64(run)/line)/10)
 }
 
-// effort is about what a block costs, for other forms to be compared with.
-func (t *permutation) effort() effort {
+// cost is the estimated cost of a block, to be compared with other forms.
+func (t *permutation) cost() cost {
 	bytes := int64(1) << t.size() * int64(t.p.dBits) / 8
 	words := bytes / 4 / GroupSize
-	e := effort{blocks: 1, live: int64(t.p.spec(Permute).live()), instructions: 23 * words, passes: 2 * bytes / 4 / banks}
+	e := cost{blocks: 1, blocksPerSM: int64(t.p.spec(Permute).minBlocksPerSM()), instructions: 23 * words, passes: 2 * bytes / 4 / banks}
 	for side, base := range t.base {
 		sectors := int64(t.sectors(side, base) * float64(bytes/sectorBytes))
 		if !t.aligned(side, base, int64(32/t.p.dBits), t.words[side]...) { // words in two accesses

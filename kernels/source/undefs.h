@@ -1,4 +1,4 @@
-// forget goes behind kernels by squares or batch.
+// undefs: for the next kernel, what headers of a kernel define for each other.
 
 #undef PER
 #undef LINES
@@ -35,3 +35,24 @@
 #undef FLAT
 #undef WORDS
 #undef UNIT_BITS
+#undef RAW
+#undef OUT
+#undef READ
+#undef SHIFT_OF
+#undef ROWS
+#undef PIECE_LOG
+#undef TOOK
+#undef ALL
+#undef EVERY
+#undef SETUP
+#undef LOADED
+#undef LOAD
+#undef ELEMENT
+#undef COPIES
+#undef CHUNK
+#undef MAKE
+#undef FOUND
+#undef FIND
+#undef FORWARD
+#undef NOTHING
+#undef OF_BITS

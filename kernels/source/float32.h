@@ -1,4 +1,8 @@
-// What goes behind cast.h, before scaling.h or blocks.h.
+// What kernels share that compute with elements: these as floats of 32 bits.
+
+#include "kernel.h"
+#include "conversions.h"
+#include "cast.h"
 
 // single reads an element as a float of 32 bits.
 INLINED u32 PASTE(NAME, _single)(GLOBAL const u8 *from, i64 at, const Number is) {

@@ -28,7 +28,7 @@ func apart(rank int, n int64) (dst, src layout.Layout) {
 }
 
 // Every layout has a kernel with room for its parameters, however many axes it has:
-// one that is Long where other kernels have no room.
+// one with ManyAxes where other kernels have no room.
 func TestParametersFit(t *testing.T) {
 	long := map[kernels.Form]bool{}
 	check := func(rank int, l kernels.Launch, err error) {
@@ -37,8 +37,8 @@ func TestParametersFit(t *testing.T) {
 		assert.LessOrEqual(t, len(l.Params), l.Spec.ParameterBytes(), "%d axes: %v", rank, l.Spec)
 		assert.GreaterOrEqual(t, cap(l.Params), l.Spec.ParameterBytes(), "%d axes: %v", rank, l.Spec)
 		assert.Contains(t, kernels.Specs(), l.Spec)
-		if long[l.Spec.Form] = long[l.Spec.Form] || l.Spec.Long; rank <= 5 {
-			assert.False(t, l.Spec.Long, "%d axes: %v", rank, l.Spec)
+		if long[l.Spec.Form] = long[l.Spec.Form] || l.Spec.ManyAxes; rank <= 5 {
+			assert.False(t, l.Spec.ManyAxes, "%d axes: %v", rank, l.Spec)
 		}
 	}
 	for rank := range 36 { // of two indices each: elements for 1 TiB
@@ -78,7 +78,7 @@ func TestParametersFit(t *testing.T) {
 			check(rank, l, err)
 		}
 	}
-	for _, form := range []kernels.Form{kernels.Element, kernels.Fill, kernels.Gather, kernels.Join, kernels.Pick, kernels.Cast, kernels.Where, kernels.Reduce, kernels.Fold} {
+	for _, form := range []kernels.Form{kernels.Element, kernels.Fill, kernels.Gather, kernels.Join, kernels.Pick, kernels.Cast, kernels.CastWords, kernels.Where, kernels.Reduce, kernels.Fold} {
 		assert.True(t, long[form], "no %s was long", form)
 	}
 	assert.False(t, long[kernels.Shuffle])
@@ -105,7 +105,7 @@ func TestBugLongDenseCasts(t *testing.T) {
 		for _, pair := range [][2]layout.DType{{layout.Float16, layout.Float32}, {layout.Float32, layout.Int8}} {
 			l, err := kernels.Plan(casting(rows, rows, pair[0], pair[1], device.Rounding{}), parallel)
 			require.NoError(t, err, "%d axes", rank)
-			assert.Equal(t, rank > 12, l.Spec.Long, "%d axes: %v", rank, l.Spec)
+			assert.Equal(t, rank > 12, l.Spec.ManyAxes, "%d axes: %v", rank, l.Spec)
 		}
 	}
 }

@@ -1,11 +1,7 @@
 package kernels
 
-// Plans for serial targets: CPUs behind OpenCL, which run a work-group as a
-// loop, and whose memory is fast where cache lines are read and written whole,
-// in long runs.
-
-// Block builds blocks of dst in a private tile: see source/block.h.
-const Block Form = "block"
+// Plans for CPUs behind OpenCL, which run a work-group as a loop, and whose memory is fast
+// where cache lines are read and written whole, in long runs.
 
 const (
 	// blockBytes is the size of the tile: with the cache lines that are read, it
@@ -26,15 +22,15 @@ func blockSpecs() []Spec {
 	var all []Spec
 	for _, bits := range []uint8{8, 16, 32, 64, 128} {
 		for _, step := range blockSteps {
-			all = append(all, Spec{Form: Block, DstBits: bits, SrcBits: bits, Serial: true, Step: step})
+			all = append(all, Spec{Form: Block, DstBits: bits, SrcBits: bits, CPUTarget: true, Step: step})
 		}
 	}
 	return all
 }
 
-// planSerial cuts dst into blocks that are long where dst is dense and, if that
+// planCPU cuts dst into blocks that are long where dst is dense and, if that
 // is along another axis, where src is.
-func (p *problem) planSerial(k *parameters) (Spec, error) {
+func (p *problem) planCPU(k *parameters) (Spec, error) {
 	b := p.inner(0)
 	if len(p.axes) == 0 {
 		b = axis{1, 1, 1}

@@ -12,9 +12,9 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// TestFormsByEffort has transpositions at the border between forms: of long lines, and
+// TestFormsByCost has transpositions at the border between forms: of long lines, and
 // of small matrices.
-func TestFormsByEffort(t *testing.T) {
+func TestFormsByCost(t *testing.T) {
 	for _, c := range []struct {
 		form             kernels.Form
 		bits             int
@@ -96,27 +96,27 @@ func TestShortAxesByEffort(t *testing.T) {
 	}
 }
 
-// TestTurnedByEffort has casts that are transpositions at the borders between elements, squares,
+// TestTransposedCastsByCost has casts that are transpositions at the borders between elements, squares,
 // columns and batches: lines of few elements are for squares, long ones for columns, and small
 // matrices for batches, unless both sides' lines begin on 16 bytes.
-func TestTurnedByEffort(t *testing.T) {
+func TestTransposedCastsByCost(t *testing.T) {
 	for _, c := range []struct {
 		to, from         layout.DType
 		count, rows, row int64 // matrices, and the extents of src's
 		tiles            string
 	}{
-		{layout.Float32, layout.Float16, 100000, 8, 8, "turned"},
+		{layout.Float32, layout.Float16, 100000, 8, 8, "transposed"},
 		{layout.Float32, layout.Float16, 100000, 11, 9, "batched"},
 		{layout.Float32, layout.Float16, 30000, 17, 17, "batched"},
 		{layout.Float32, layout.Int8, 10000, 33, 31, "batched"},
-		{layout.Float32, layout.Int8, 10000, 32, 32, "turned"},
+		{layout.Float32, layout.Int8, 10000, 32, 32, "transposed"},
 		{layout.Float32, layout.Float16, 5000, 47, 41, "batched"},
 		{layout.Float32, layout.Float16, 3000, 65, 63, "batched"},
-		{layout.Float32, layout.Float16, 3000, 64, 64, "turned"},
+		{layout.Float32, layout.Float16, 3000, 64, 64, "transposed"},
 		{layout.Float32, layout.BFloat16, 1000, 129, 127, "columns"},
-		{layout.Float32, layout.Uint8, 60, 20000, 9, "turned"},
-		{layout.Float32, layout.Uint4, 30000, 17, 17, "turned"},
-		{layout.Float16, layout.Float32, 30000, 17, 17, "turned"},
+		{layout.Float32, layout.Uint8, 60, 20000, 9, "transposed"},
+		{layout.Float32, layout.Uint4, 30000, 17, 17, "transposed"},
+		{layout.Float16, layout.Float32, 30000, 17, 17, "transposed"},
 		{layout.BFloat16, layout.Int8, 10000, 33, 31, "batched"},
 		{layout.Float32, layout.Float16, 3000, 20, 100, "batched"},
 		{layout.Float32, layout.Float16, 2, 4096, 4096, "columns"},
@@ -124,15 +124,15 @@ func TestTurnedByEffort(t *testing.T) {
 		{layout.Float32, layout.Uint8, 1, 8191, 4097, "columns"},
 		{layout.Float16, layout.Int8, 300, 257, 300, "columns"},
 		{layout.BFloat16, layout.Float16, 1, 8191, 8193, "columns"},
-		{layout.BFloat16, layout.Float16, 2000, 128, 128, "turned"},
-		{layout.Int8, layout.Float16, 1, 8191, 8193, "turned"},
-		{layout.Float32, layout.Float16, 100, 100000, 9, "turned"},
+		{layout.BFloat16, layout.Float16, 2000, 128, 128, "transposed"},
+		{layout.Int8, layout.Float16, 1, 8191, 8193, "transposed"},
+		{layout.Float32, layout.Float16, 100, 100000, 9, "transposed"},
 	} {
 		src := strided([]int64{c.count, c.row, c.rows}, []int64{c.rows * c.row, 1, c.row}, 0)
 		l, err := kernels.Plan(casting(dense(c.count, c.row, c.rows), src, c.to, c.from, device.Rounding{}), kernels.Target{})
 		require.NoError(t, err)
-		assert.Equal(t, c.tiles == "turned", l.Spec.Turned, "%v: %v", c, l.Spec)
-		assert.Equal(t, c.tiles == "columns", l.Spec.Columns, "%v: %v", c, l.Spec)
-		assert.Equal(t, c.tiles == "batched", l.Spec.Batched, "%v: %v", c, l.Spec)
+		assert.Equal(t, c.tiles == "transposed", l.Spec.Form == kernels.TransposedCast, "%v: %v", c, l.Spec)
+		assert.Equal(t, c.tiles == "columns", l.Spec.Form == kernels.ColumnCast, "%v: %v", c, l.Spec)
+		assert.Equal(t, c.tiles == "batched", l.Spec.Form == kernels.BatchedCast, "%v: %v", c, l.Spec)
 	}
 }

@@ -1,8 +1,8 @@
-// columns: a cast that is a transposition, to elements of 8 bits or more. It goes behind the
-// form that converts, lookup or value, as turned does. A tile holds lines of src as they lie
-// there, by aligned pieces of 16 bytes, each of which is read once. Work-items then take the
-// elements of 16 aligned bytes of dst from as many of these rows, wherever they begin, and
-// convert them: nothing has to be shifted, nor put into the tile once more.
+// column_cast: a cast that is a transposition, to elements of 16 bits or more. A tile holds lines
+// of src as they lie there, by aligned pieces of 16 bytes, each of which is read once. Work-items
+// then take the elements of 16 aligned bytes of dst from as many of these rows, wherever they
+// begin, and convert them: nothing has to be shifted, nor put into the tile once more. CONVERTER
+// is lookup.h or value.h.
 //
 // src is dense along axis a, and dst along axis b. Blocks go in bands (see common.h). The tile has
 // ROWS rows of params->span pieces, for ta elements that begin anywhere in the first one, and
@@ -11,6 +11,10 @@
 //
 // Where lines of dst do not begin on sectors, blocks overlap along b (step is less than ROWS), so
 // that a sector of dst is one block's, and only those at a line's own ends are in part.
+
+#include "kernel.h"
+#include "conversions.h"
+#include CONVERTER
 
 #define UNIT (128 / DBITS)     // elements in 16 bytes of dst
 #define SECTOR (256 / DBITS)   // and in a sector of memory
@@ -137,20 +141,7 @@ ENTRY {
 	}
 }
 
-#undef UNIT
-#undef SECTOR
-#undef UNIT_LOG
 #undef UNITS_LOG
-#undef ROWS
-#undef LINES
 #undef NEAR
-#undef PIECE
-#undef PIECE_LOG
-#undef TOOK
-#undef PREPARE
-#undef KNOWN
-#undef KNOWS
-#undef CONVERT
-#undef ITEMS
-#undef TOGETHER
-#undef SLOT
+
+#include "undefs.h"

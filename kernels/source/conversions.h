@@ -1,0 +1,6 @@
+// conversions: what kernels share that convert elements by value.
+
+#pragma once
+#include "pieces.h"
+#include "numbers.h"
+#include "floats.h"
