@@ -76,7 +76,11 @@ func planPermutation(j *job, limit int64) (mover, int64, refusal) {
 		if width < 4 {
 			cost = loopTerms
 		}
-	case !p.plan(&p.whole, items) || rest > 0 && !p.plan(&p.rest, rest):
+	case !p.plan(&p.whole, items):
+		return nil, 0, noKernel
+	case p.whole.Terms() >= limit:
+		return nil, p.whole.Terms(), costsMore
+	case rest > 0 && !p.plan(&p.rest, rest):
 		return nil, 0, noKernel
 	default:
 		cost = p.whole.Terms()
