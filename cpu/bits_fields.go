@@ -35,12 +35,8 @@ func (*fields) name() string { return "fields" }
 func planFields(j *job, _ int64) (mover, int64, refusal) {
 	f, last := &j.memory.fields, j.rank-1
 	switch {
-	case !j.packed:
-		return nil, 0, wholeBytes
 	case j.dBits > 2:
 		return nil, 0, otherWidth
-	case j.class == convert:
-		return nil, 0, isConverted
 	case j.class == reversed, j.class == broadcast:
 		return nil, 0, otherClass
 	}

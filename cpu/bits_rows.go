@@ -303,9 +303,6 @@ func (r *bitRows) name() string { return r.kind }
 
 // planBitRows plans rows of elements below a byte.
 func planBitRows(j *job, _ int64) (mover, int64, refusal) {
-	if !j.packed {
-		return nil, 0, wholeBytes
-	}
 	r := &j.memory.bitRows
 	j.blockRows()
 	r.fetches = false

@@ -28,12 +28,6 @@ const stride3Run = 16 << 10
 // source is dense, if one of them has three elements. Without vectors, threes are
 // separated as quickly row by row.
 func planStride3(j *job, _ int64) (mover, int64, refusal) {
-	if why := j.noTranspose(); why != "" {
-		return nil, 0, why
-	}
-	if j.packed {
-		return nil, 0, partBytes
-	}
 	m, du, su := &j.memory.stride3, j.unit(j.dBits), j.unit(j.sBits)
 	x, in := &j.axes[j.near.unit], &j.axes[j.rank-1]
 	switch {

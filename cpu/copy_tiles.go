@@ -64,9 +64,9 @@ type tile struct {
 	runs    runs
 }
 
-// noTranspose says why no tiles are planned: all is in L1 anyway, and there are no vectors to
+// noTiles says why tiles do not pay: all is in L1 anyway, and there are no vectors to
 // gain by, or the source is dense along no other axis.
-func (j *job) noTranspose() refusal {
+func (j *job) noTiles() refusal {
 	switch {
 	case !j.near.dense:
 		return notDense
@@ -92,9 +92,6 @@ func (j *job) tileCost(inner int64) int64 {
 
 // planTile plans tiles between the innermost axis and another one, where the source is dense.
 func planTile(j *job, _ int64) (mover, int64, refusal) {
-	if why := j.noTranspose(); why != "" {
-		return nil, 0, why
-	}
 	x := tileAxes{pair: &j.pair}
 	x.grow()
 	w := int64(j.dBits)

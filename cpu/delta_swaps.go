@@ -52,10 +52,6 @@ func planDeltaSwaps(j *job, limit int64) (mover, int64, refusal) {
 		return nil, 0, tilesPay
 	case !looseAlignment:
 		return nil, 0, unaligned
-	case j.strings:
-		return nil, 0, areStrings
-	case j.class == convert:
-		return nil, 0, isConverted
 	case w > swapWidth:
 		return nil, 0, otherWidth
 	case j.bytes < swapBytes, !j.packed && j.bytes < permutedBytes:

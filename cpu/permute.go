@@ -41,10 +41,6 @@ func planPermutation(j *job, limit int64) (mover, int64, refusal) {
 	p, last := &j.memory.permutation, j.rank-1
 	width := int64(j.dBits / 8)
 	switch {
-	case j.strings:
-		return nil, 0, areStrings
-	case j.packed:
-		return nil, 0, partBytes
 	case j.bytes < permutedBytes:
 		return nil, 0, tooSmall
 	case j.axes[last].d != width:

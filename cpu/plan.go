@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"math/bits"
 	"slices"
 
 	"github.com/restride/restride/layout"
@@ -37,13 +38,29 @@ type movers struct {
 
 // planner plans a mover and the blocks of a job, or refuses.
 type planner struct {
-	name   string
-	least  int64 // that its mover costs
-	blocks bool  // its mover makes blocks of some vectors: for short rows, or instead of tiles
+	name  string
+	needs conditions // of the job
+	least int64      // that its mover costs
 	// plan plans a mover that costs less than a limit. Without a mover, which leaves the job as
 	// it was, it says why.
 	plan func(j *job, limit int64) (m mover, cost int64, why refusal)
 }
+
+// conditions are a set of what is true of a job.
+type conditions uint8
+
+const (
+	inBytes    conditions = 1 << iota // elements are whole bytes, and are not converted
+	inBits                            // they are not, or are
+	copied                            // elements are not converted
+	values                            // they are not strings
+	transposed                        // tiles pay
+	short                             // so do blocks of some vectors: for short rows, or instead of tiles that cost more
+)
+
+// unmet are the refusals of planners that need what is not true. Why tiles do not pay depends on
+// the job.
+var unmet = [...]refusal{partBytes, wholeBytes, isConverted, areStrings, "", longRows}
 
 // Costs compare movers that make blocks: about as many as a block has terms of a permutation.
 // A mover that pays only where there is no other is dear.
@@ -59,19 +76,19 @@ var (
 	loopPlanners   = slices.Concat(tilePlanners, []planner{swapping, permutations, turning, unpacking}, rowPlanners)
 
 	tilePlanners = []planner{
-		{name: "fields", least: 1, plan: planFields},
-		{name: "stride3", least: 1, plan: planStride3},
-		{name: "tiles", least: 1, plan: planTile},
+		{"fields", inBits | copied, 1, planFields},
+		{"stride3", inBytes | transposed, 1, planStride3},
+		{"tiles", transposed, 1, planTile},
 	}
-	permutations = planner{name: "permutation", least: 1, blocks: true, plan: planPermutation}
-	swapping     = planner{name: "delta swaps", least: 1, blocks: true, plan: planDeltaSwaps}
-	turning      = planner{name: "turned words", least: 1, blocks: true, plan: planWordTurns}
-	unpacking    = planner{name: "unpacked blocks", least: unpackedCost, blocks: true, plan: planUnpacked}
+	permutations = planner{"permutation", inBytes | values | short, 1, planPermutation}
+	swapping     = planner{"delta swaps", copied | values | short, 1, planDeltaSwaps}
+	turning      = planner{"turned words", inBits | copied | short, 1, planWordTurns}
+	unpacking    = planner{"unpacked blocks", inBits | copied | short, unpackedCost, planUnpacked}
 	rowPlanners  = []planner{
-		{name: "conversion", least: dear, plan: planConversion},
-		{name: "bit rows", least: dear, plan: planBitRows},
-		{name: "rows", least: dear, plan: planRows},
-		{name: "elements", least: dear, plan: planElements},
+		{"conversion", inBits, dear, planConversion},
+		{"bit rows", inBits | copied, dear, planBitRows},
+		{"rows", inBytes, dear, planRows},
+		{"elements", inBytes, dear, planElements},
 	}
 )
 
@@ -107,11 +124,9 @@ const (
 // choice is what became of a planner.
 type choice struct {
 	planner string
-	yes     bool
-	mover   string // of one that says yes
+	mover   mover // nil: it refused
 	cost    int64
-	why     refusal // of another
-	chosen  bool
+	why     refusal
 }
 
 // plan chooses the class, the blocks, and the mover.
@@ -122,53 +137,62 @@ func (j *job) plan() { j.choose(nil) }
 func (j *job) choose(note func(choice)) {
 	j.classify()
 	j.mover, j.follows = nil, false
-	planners, short, limit := loopPlanners, j.shortRows(), int64(anyCost)
+	planners, limit := loopPlanners, int64(anyCost)
+	met, noTiles := j.conditions()
 	if kernels.Permute != nil {
 		planners = kernelPlanners
 	}
 	for i := range planners {
 		p := &planners[i]
-		c := choice{planner: p.name}
-		switch {
-		case p.least >= limit:
-			c.why = costsMore
-		case p.blocks && j.mover == nil && !short:
-			c.why = longRows
-		default:
-			var m mover
-			if m, c.cost, c.why = p.plan(j, limit); m != nil {
-				j.mover, limit = m, c.cost
+		var m mover
+		cost, why := p.least, costsMore
+		switch missing := p.needs &^ met; {
+		case missing != 0:
+			if why = unmet[bits.TrailingZeros8(uint8(missing))]; why == "" {
+				why = noTiles
 			}
-			c.yes = m != nil
+		case p.least < limit:
+			if m, cost, why = p.plan(j, limit); m != nil {
+				j.mover, limit, met = m, cost, met|short
+			}
 		}
 		if note != nil {
-			if c.yes {
-				c.mover = j.mover.name()
-			}
-			note(c)
+			note(choice{p.name, m, cost, why})
 		}
 	}
 	j.past = j.streams()
 }
 
 // explain returns what becomes of all planners for a checked call, in the order in which they
-// are asked: the last one that says yes is chosen. Of a copy below a byte that workers share, each
+// are asked: the last one with a mover is chosen. Of a copy below a byte that workers share, each
 // part is planned by itself.
 func explain(f *form, dst, src *layout.Layout) (all []choice) {
-	j := jobs.Get().(*job)
-	defer j.release()
-	if !j.prepare(f, dst, src) {
-		return nil
+	j := new(job)
+	if j.prepare(f, dst, src) {
+		j.choose(func(c choice) { all = append(all, c) })
 	}
-	last := -1
-	j.choose(func(c choice) {
-		if c.yes {
-			last = len(all)
-		}
-		all = append(all, c)
-	})
-	all[last].chosen = true
 	return all
+}
+
+// conditions returns what is true of a job that is classified, and why tiles do not pay.
+func (j *job) conditions() (met conditions, noTiles refusal) {
+	met = inBytes
+	if j.packed {
+		met = inBits
+	}
+	if j.class != convert {
+		met |= copied
+	}
+	if !j.strings {
+		met |= values
+	}
+	if noTiles = j.noTiles(); noTiles == "" {
+		met |= transposed
+	}
+	if j.shortRows() {
+		met |= short
+	}
+	return met, noTiles
 }
 
 // shortRows reports whether rows of the destination are too short for what moves rows. No

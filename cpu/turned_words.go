@@ -41,10 +41,6 @@ func planWordTurns(j *job, limit int64) (mover, int64, refusal) {
 		return nil, 0, tilesPay
 	case !looseAlignment:
 		return nil, 0, unaligned
-	case !j.packed:
-		return nil, 0, wholeBytes
-	case j.class == convert:
-		return nil, 0, isConverted
 	case j.bytes < permutedBytes:
 		return nil, 0, tooSmall
 	case j.axes[last].d != 1:

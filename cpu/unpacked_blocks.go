@@ -74,10 +74,6 @@ var unpackedIDs atomic.Uint64
 // planUnpacked plans such blocks.
 func planUnpacked(j *job, _ int64) (mover, int64, refusal) {
 	switch {
-	case !j.packed:
-		return nil, 0, wholeBytes
-	case j.class == convert:
-		return nil, 0, isConverted
 	case j.bytes < unpackedBytes:
 		return nil, 0, tooSmall
 	case j.axes[j.rank-1].d != 1:
