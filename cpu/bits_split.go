@@ -107,7 +107,7 @@ func (sc *scratch) partOf(p *pair) *job {
 // alive.
 func (j *job) runAll(sc *scratch) {
 	j.plan()
-	j.run(0, j.units, sc)
+	j.part(0, j.units, sc)
 	j.drop()
 }
 

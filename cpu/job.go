@@ -134,9 +134,9 @@ func room(b *[]byte, n int64) unsafe.Pointer {
 	return unsafe.Pointer(unsafe.SliceData(*b))
 }
 
-// run does units [lo, hi): blocks along b first, then along a, then over the outer
+// part does the blocks [lo, hi): along b first, then along a, then over the outer
 // axes. That is the order of the destination, mostly.
-func (j *job) run(lo, hi int64, sc *scratch) {
+func (j *job) part(lo, hi int64, sc *scratch) {
 	if j.units == 1 {
 		sc.next = j.sOff // there is none
 		j.mover.move(j, j.dOff, j.sOff, j.blkA, j.blkB, sc)
@@ -191,7 +191,7 @@ func (j *job) execute() {
 	}
 	n := parallelism(j.units, cost)
 	if n == 1 || j.packed {
-		j.run(0, j.units, sc)
+		j.part(0, j.units, sc)
 		return
 	}
 	j.shareOut(j, n, j.units, j.grain(n), sc)
@@ -212,6 +212,3 @@ func (j *job) shareOut(w work, goroutines int, units, grain int64, sc *scratch) 
 	j.share.work, j.share.units, j.share.grain = w, units, grain
 	allWorkers.run(&j.share, goroutines-1, sc)
 }
-
-// part does the blocks [lo, hi).
-func (j *job) part(lo, hi int64, sc *scratch) { j.run(lo, hi, sc) }

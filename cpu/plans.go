@@ -123,7 +123,7 @@ func (p *plan) run(to, from unsafe.Pointer, dOff, sOff int64, sc *scratch) int64
 	}
 	j.dst, j.src = to, from
 	j.dOff, j.sOff = p.dst.at(dOff), p.src.at(sOff)
-	j.run(0, j.units, sc)
+	j.part(0, j.units, sc)
 	j.drop() // plans keep no memory alive
 	return j.bytes
 }

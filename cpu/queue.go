@@ -246,10 +246,6 @@ func (q *Queue) move(f *form, dst, src *device.Operand) error {
 	if err != nil {
 		return firstOf(f.check(dst, src, nil), err)
 	}
-	return q.moveBetween(f, dst, src, to, from)
-}
-
-func (q *Queue) moveBetween(f *form, dst, src *device.Operand, to, from region) error {
 	f.align = uint8(min(alignment(to.base), alignment(from.base)))
 	p := q.plans.again(f, &dst.Layout, &src.Layout)
 	if p == nil && f.op == opCopy {
@@ -263,7 +259,7 @@ func (q *Queue) moveBetween(f *form, dst, src *device.Operand, to, from region) 
 			return nil
 		}
 	}
-	p, err := q.planned(p, f, dst, src, to.memory, from.memory, nil)
+	p, err = q.planned(p, f, dst, src, to.memory, from.memory, nil)
 	if err != nil {
 		return err
 	}
@@ -385,10 +381,6 @@ func (q *Queue) fill(f *form, dst *device.Operand, pattern []byte, text string) 
 		return firstOf(f.check(dst, dst, pattern), err)
 	}
 	f.align = uint8(alignment(m.base))
-	return q.fillWith(f, dst, m, pattern, text)
-}
-
-func (q *Queue) fillWith(f *form, dst *device.Operand, m region, pattern []byte, text string) error {
 	l := &dst.Layout
 	p, err := q.planned(q.plans.again(f, l, l), f, dst, dst, m.memory, m.memory, pattern)
 	if err != nil {

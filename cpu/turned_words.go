@@ -10,7 +10,7 @@ const (
 	// mostWords is the most words of a block, and mostTurns the most that all of them
 	// are made of.
 	mostWords, mostTurns = 4, 40
-	// fewTurns is the number for a word up to which this is faster than boxes.
+	// fewTurns is the number for a word up to which this is faster than unpacked blocks.
 	fewTurns = 10
 )
 

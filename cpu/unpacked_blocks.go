@@ -343,7 +343,7 @@ func (b *unpackedBlocks) move(j *job, d, s, na, nb int64, sc *scratch) {
 // runBetween runs a planned job from one address to another.
 func (j *job) runBetween(dst, src unsafe.Pointer, sc *scratch) {
 	j.dst, j.src = dst, src
-	j.run(0, j.units, sc)
+	j.part(0, j.units, sc)
 	j.drop()
 }
 
