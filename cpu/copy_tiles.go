@@ -64,8 +64,7 @@ type tile struct {
 	runs    runs
 }
 
-// noTiles says why tiles do not pay: all is in L1 anyway, and there are no vectors to
-// gain by, or the source is dense along no other axis.
+// noTiles says why tiles do not pay, "" if they may.
 func (j *job) noTiles() refusal {
 	switch {
 	case !j.near.dense:
@@ -84,8 +83,8 @@ func (j *job) noTiles() refusal {
 	return otherClass
 }
 
-// tileCost is the cost of tiles, where a block has some elements for each pair of indices along a
-// and b: blocks of as many terms are faster than small ones.
+// tileCost is the cost of tiles with so many elements for each pair of indices along a and b. The
+// smaller a tile, the more terms a block may have that is faster.
 func (j *job) tileCost(inner int64) int64 {
 	return permutedTile*8/(j.a.n*j.b.n*inner*int64(j.dBits)) + 1
 }

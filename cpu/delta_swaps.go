@@ -102,21 +102,21 @@ func planDeltaSwaps(j *job, limit int64) (mover, int64, refusal) {
 
 // inWord lists the bits that number the elements of a word, by the steps of a side. False:
 // these are not neighbours.
-func (j *pair) inWord(to []numberBit, unit int64, step func(x *axis) int64) bool {
+func (p *pair) inWord(to []numberBit, unit int64, step func(x *axis) int64) bool {
 	for found := 0; found < len(to); {
-		k := j.rank - 1
-		for k >= 0 && (j.axes[k].n == 1 || step(&j.axes[k]) != unit<<found) {
+		k := p.rank - 1
+		for k >= 0 && (p.axes[k].n == 1 || step(&p.axes[k]) != unit<<found) {
 			k--
 		}
 		if k < 0 {
 			return false
 		}
-		some := min(len(to)-found, bits.TrailingZeros64(uint64(j.axes[k].n)))
+		some := min(len(to)-found, bits.TrailingZeros64(uint64(p.axes[k].n)))
 		for bit := range some {
 			to[found] = numberBit{k, bit}
 			found++
 		}
-		if found < len(to) && j.axes[k].n != 1<<some {
+		if found < len(to) && p.axes[k].n != 1<<some {
 			return false
 		}
 	}
@@ -136,11 +136,11 @@ func blockExtent(axis int, number []numberBit) int64 {
 
 // wholeBlocks reports whether steps from block to block, and the first one, are whole bytes
 // of both sides.
-func (j *pair) wholeBlocks(number []numberBit) bool {
-	unit := j.stepBits()
-	odd := j.dOff * unit
-	for k := range j.rank {
-		x := &j.axes[k]
+func (p *pair) wholeBlocks(number []numberBit) bool {
+	unit := p.stepBits()
+	odd := p.dOff * unit
+	for k := range p.rank {
+		x := &p.axes[k]
 		if n := blockExtent(k, number); n < x.n {
 			odd |= (x.d | x.s) * n * unit
 		}
@@ -229,11 +229,11 @@ func elementMask(w, zero, one int) uint64 {
 }
 
 // aroundBlocks leaves loops over blocks. False: they have short rows of these only.
-func (j *pair) aroundBlocks(number []numberBit) bool {
+func (p *pair) aroundBlocks(number []numberBit) bool {
 	var around [maxAxes]axis
 	n := 0
-	for k := range j.rank {
-		x, inside := j.axes[k], blockExtent(k, number)
+	for k := range p.rank {
+		x, inside := p.axes[k], blockExtent(k, number)
 		if x.n > inside {
 			around[n] = axis{x.n / inside, x.d * inside, x.s * inside}
 			n++
@@ -242,7 +242,7 @@ func (j *pair) aroundBlocks(number []numberBit) bool {
 	if a, _ := nearItems(around[:n]); n == 0 || around[n-1].n < leastSwapRow && (a < 0 || around[a].n < leastSwapRow) {
 		return false
 	}
-	j.rank = copy(j.axes[:], around[:n])
+	p.rank = copy(p.axes[:], around[:n])
 	return true
 }
 

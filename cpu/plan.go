@@ -14,20 +14,20 @@ const (
 	elementSide = 32
 )
 
-// mover moves the blocks of a job. It is made by one planner, in memory of the job.
+// mover moves the blocks of a job. One planner makes it, in the job's own memory.
 type mover interface {
-	// move moves the block of na by nb indices, along a and b, that begins at d and s.
+	// move moves the block at d and s: na indices along axis a by nb along axis b.
 	move(j *job, d, s, na, nb int64, sc *scratch)
 	name() string
 }
 
-// movers are the memory of each. Tables in it are used again.
+// movers is the memory of a job's movers, which later plans use again.
 type movers struct {
 	fields      fields
 	stride3     stride3
 	tile        tile
 	permutation permutation
-	wordTurns   wordTurns
+	turnedWords turnedWords
 	deltaSwaps  deltaSwaps
 	unpacked    unpackedBlocks
 	conversion  conversion
@@ -39,38 +39,37 @@ type movers struct {
 // planner plans a mover and the blocks of a job, or refuses.
 type planner struct {
 	name  string
-	needs conditions // of the job
-	least int64      // that its mover costs
-	// plan plans a mover that costs less than a limit. Without a mover, which leaves the job as
-	// it was, it says why.
+	needs conditions
+	least int64 // the least that its mover costs
+	// plan plans a mover that costs less than limit. If it refuses, it says why, and the job is
+	// as before.
 	plan func(j *job, limit int64) (m mover, cost int64, why refusal)
 }
 
-// conditions are a set of what is true of a job.
+// conditions is a set of facts about a job.
 type conditions uint8
 
 const (
-	inBytes    conditions = 1 << iota // elements are whole bytes, and are not converted
-	inBits                            // they are not, or are
-	copied                            // elements are not converted
-	values                            // they are not strings
-	transposed                        // tiles pay
-	short                             // so do blocks of some vectors: for short rows, or instead of tiles that cost more
+	inBytes    conditions = 1 << iota // elements are whole bytes and keep their type
+	inBits                            // the opposite of inBytes
+	copied                            // elements keep their type
+	values                            // elements are not strings
+	transposed                        // the copy is a transpose, and tiles pay
+	short                             // rows are short, or there are tiles: blocks of a few vectors may be cheaper
 )
 
-// unmet are the refusals of planners that need what is not true. Why tiles do not pay depends on
-// the job.
+// unmet has the refusal for each condition. For transposed, noTiles has it.
 var unmet = [...]refusal{partBytes, wholeBytes, isConverted, areStrings, "", longRows}
 
-// Costs compare movers that make blocks: about as many as a block has terms of a permutation.
-// A mover that pays only where there is no other is dear.
+// A cost is about how many terms of a permutation cost as much as a block does. A mover for which
+// this is not known is dear: it is for jobs that no other mover can do.
 const (
 	anyCost = 1 << 10
 	dear    = anyCost - 1
 )
 
-// kernelPlanners and loopPlanners are in the order in which they are asked: where kernels
-// permute blocks, and elsewhere.
+// kernelPlanners and loopPlanners are in the order in which they are asked: the first where
+// kernels permute blocks, the second elsewhere.
 var (
 	kernelPlanners = slices.Concat(tilePlanners, []planner{permutations, unpacking, swapping}, rowPlanners)
 	loopPlanners   = slices.Concat(tilePlanners, []planner{swapping, permutations, turning, unpacking}, rowPlanners)
@@ -82,7 +81,7 @@ var (
 	}
 	permutations = planner{"permutation", inBytes | values | short, 1, planPermutation}
 	swapping     = planner{"delta swaps", copied | values | short, 1, planDeltaSwaps}
-	turning      = planner{"turned words", inBits | copied | short, 1, planWordTurns}
+	turning      = planner{"turned words", inBits | copied | short, 1, planTurnedWords}
 	unpacking    = planner{"unpacked blocks", inBits | copied | short, unpackedCost, planUnpacked}
 	rowPlanners  = []planner{
 		{"conversion", inBits, dear, planConversion},
@@ -92,12 +91,12 @@ var (
 	}
 )
 
-// refusal says why a planner refuses.
+// refusal is why a planner refuses.
 type refusal string
 
 const (
-	costsMore   refusal = "it costs more than what was found before"
-	longRows    refusal = "rows are long enough for what moves rows"
+	costsMore   refusal = "a cheaper mover was found before"
+	longRows    refusal = "rows are long enough to be moved as such"
 	tilesPay    refusal = "tiles are faster"
 	tooSmall    refusal = "the copy is too small"
 	wholeBytes  refusal = "elements are whole bytes"
@@ -115,13 +114,13 @@ const (
 	noFields    refusal = "elements are not fields of a few bits"
 	tooShort    refusal = "rows or columns are too short"
 	unaligned   refusal = "the machine reads words at multiples of their size only"
-	manyTurns   refusal = "words are made of too many others"
-	sameOrder   refusal = "elements of words are in the same order"
+	manyTurns   refusal = "a word is made of too many others"
+	sameOrder   refusal = "words keep the order of their elements"
 	fewBlocks   refusal = "rows have too few blocks"
 	noKernel    refusal = "kernels cannot make such blocks"
 )
 
-// choice is what became of a planner.
+// choice is a planner's answer.
 type choice struct {
 	planner string
 	mover   mover // nil: it refused
@@ -132,8 +131,8 @@ type choice struct {
 // plan chooses the class, the blocks, and the mover.
 func (j *job) plan() { j.choose(nil) }
 
-// choose asks planners for a mover that is cheaper than what was found before, and notes what
-// became of each, unless note is nil.
+// choose asks each planner for a mover that is cheaper than those before it. note, if not nil,
+// gets each answer.
 func (j *job) choose(note func(choice)) {
 	j.classify()
 	j.mover, j.follows = nil, false
@@ -163,9 +162,9 @@ func (j *job) choose(note func(choice)) {
 	j.past = j.streams()
 }
 
-// explain returns what becomes of all planners for a checked call, in the order in which they
-// are asked: the last one with a mover is chosen. Of a copy below a byte that workers share, each
-// part is planned by itself.
+// explain returns the answers of all planners to a checked call, in the order in which they are
+// asked: the last mover is chosen. Workers that share a copy below a byte plan each part of it
+// separately.
 func explain(f *form, dst, src *layout.Layout) (all []choice) {
 	j := new(job)
 	if j.prepare(f, dst, src) {
@@ -174,7 +173,7 @@ func explain(f *form, dst, src *layout.Layout) (all []choice) {
 	return all
 }
 
-// conditions returns what is true of a job that is classified, and why tiles do not pay.
+// conditions returns the facts about a classified job, and why tiles do not pay.
 func (j *job) conditions() (met conditions, noTiles refusal) {
 	met = inBytes
 	if j.packed {
@@ -195,8 +194,8 @@ func (j *job) conditions() (met conditions, noTiles refusal) {
 	return met, noTiles
 }
 
-// shortRows reports whether rows of the destination are too short for what moves rows. No
-// kernel moves packed elements that are nowhere neighbours.
+// shortRows reports whether rows of the destination are too short to be moved as rows. No
+// kernel moves packed elements without neighbours.
 func (j *job) shortRows() bool {
 	row := j.axes[j.rank-1].n * int64(j.dBits)
 	switch j.class {

@@ -21,19 +21,19 @@ type wordTurn struct {
 	mask uint64
 }
 
-// wordTurns moves blocks of elements below a byte without kernels: words of the destination, each
+// turnedWords moves blocks of elements below a byte without kernels: words of the destination, each
 // of some words of the source, turned and masked.
-type wordTurns struct {
+type turnedWords struct {
 	size, items int64 // elements of an item, and items of a block: see permutation
 	turns       [mostTurns]wordTurn
 	ends        [mostWords + 1]int // of each word's turns; the first is 0
 	words       int
 }
 
-func (*wordTurns) name() string { return "turned words" }
+func (*turnedWords) name() string { return "turned words" }
 
-// planWordTurns plans such blocks.
-func planWordTurns(j *job, limit int64) (mover, int64, refusal) {
+// planTurnedWords plans such blocks.
+func planTurnedWords(j *job, limit int64) (mover, int64, refusal) {
 	last, w := j.rank-1, int64(j.dBits)
 	per := 8 / w
 	switch {
@@ -68,7 +68,7 @@ func planWordTurns(j *job, limit int64) (mover, int64, refusal) {
 			return nil, 0, withinBytes
 		}
 	}
-	t := &j.memory.wordTurns
+	t := &j.memory.turnedWords
 	t.size, t.items = size, items
 	if !t.plan(j, k) {
 		return nil, 0, manyTurns
@@ -79,7 +79,7 @@ func planWordTurns(j *job, limit int64) (mover, int64, refusal) {
 }
 
 // plan lists what makes the words of a block: items of axis k. False: too much.
-func (t *wordTurns) plan(j *job, k int) bool {
+func (t *turnedWords) plan(j *job, k int) bool {
 	w := int64(j.dBits)
 	var at [64 * mostWords]int64 // bits, from the byte of the block's first element on
 	all := at[:t.items*t.size]
@@ -123,7 +123,7 @@ func (t *wordTurns) plan(j *job, k int) bool {
 }
 
 // move moves na rows of nb items.
-func (t *wordTurns) move(j *job, d, s, na, nb int64, _ *scratch) {
+func (t *turnedWords) move(j *job, d, s, na, nb int64, _ *scratch) {
 	w := int64(j.dBits)
 	dStep, sStep := t.items*j.b.d*w/8, t.items*j.b.s*w/8
 	for i := range na {
