@@ -7,7 +7,7 @@ import (
 	"github.com/restride/restride/internal/simd"
 )
 
-// job is a copy made ready to run: a pair, loops over its blocks, and what moves a block.
+// job is a copy made ready to run: a pair, loops over its blocks, and what moves each.
 type job struct {
 	pair
 	grid
@@ -26,7 +26,7 @@ var jobs = sync.Pool{New: func() any { return new(job) }}
 // release returns the job to its pool.
 func (j *job) release() {
 	j.drop()
-	j.cast = nil
+	j.cast, j.memory.conversion = nil, conversion{}
 	jobs.Put(j)
 }
 
