@@ -16,7 +16,7 @@ func (p *parts) thin() bool {
 	return p.size < thinPart && magnitude(cut.s) == 1 && last.s != 1 && last.d == 1 && last.n >= 4*p.count
 }
 
-// columns are runs of the indices over the innermost axis of a pair that is shared.
+// columns divides a pair among goroutines along its innermost axis.
 type columns struct {
 	*pair
 	size int64 // indices in a part
@@ -49,7 +49,7 @@ func (c *columns) leftOut() int64 {
 	return per
 }
 
-// part does parts without what is left out.
+// part runs the parts [lo, hi), but for the elements that are left out.
 func (c *columns) part(lo, hi int64, sc *scratch) {
 	n := c.axes[c.rank-1].n
 	for ; lo < hi; lo++ {
@@ -58,7 +58,7 @@ func (c *columns) part(lo, hi int64, sc *scratch) {
 	}
 }
 
-// run does the indices [lo, hi) of the innermost axis, by the goroutine's own job.
+// run moves the indices [lo, hi) of the innermost axis, as the goroutine's own job.
 func (c *columns) run(lo, hi int64, sc *scratch) {
 	if lo >= hi {
 		return

@@ -44,7 +44,7 @@ func (p *pair) sharesBytes() bool {
 	return dLo <= sHi && sLo <= dHi
 }
 
-// parts are runs of the indices over the first few axes of a pair that is shared.
+// parts divides a pair among goroutines: runs of the indices over its first few axes.
 type parts struct {
 	*pair
 	lead  int   // how many axes
@@ -94,7 +94,7 @@ func (p *parts) start(part int64) (first, whole int64) {
 	return first, (first + per - 1) &^ (per - 1)
 }
 
-// partOf returns the goroutine's own job, of a pair that is not planned.
+// partOf returns the goroutine's own job, which starts as a copy of a pair.
 func (sc *scratch) partOf(p *pair) *job {
 	if sc.sub == nil {
 		sc.sub = new(job)
@@ -111,7 +111,7 @@ func (j *job) runAll(sc *scratch) {
 	j.drop()
 }
 
-// part does parts, by the goroutine's own job.
+// part runs the parts [from, to), each as the goroutine's own jobs.
 func (p *parts) part(from, to int64, sc *scratch) {
 	for part := from; part < to; part++ {
 		lo := part * p.size

@@ -5,13 +5,14 @@ import (
 	"unsafe"
 )
 
-// elements moves rows whose elements are a step apart on either side, one by one, or by a kernel
-// where the step is small.
+// elements moves elements that are a step apart on either side: one by one, or by a kernel where
+// the step is small.
 type elements struct {
 	shuffle shuffle
 	width   int64 // of an element, in bytes
 	loops   *loops
-	rows    func(e *elements, j *job, to unsafe.Pointer, d, step, s, na, nb int64) // to rows of neighbours; nil: they are none
+	// rows writes rows of neighbours. nil: the destination's elements are not neighbours.
+	rows func(e *elements, j *job, to unsafe.Pointer, d, step, s, na, nb int64)
 }
 
 func (e *elements) name() string {
@@ -24,7 +25,7 @@ func (e *elements) name() string {
 	return "elements"
 }
 
-// planElements plans single elements, which is always possible.
+// planElements plans single elements: the last resort, which never refuses.
 func planElements(j *job, _ int64) (mover, int64, refusal) {
 	e := &j.memory.elements
 	e.width, e.loops, e.rows = int64(j.dBits/8), loopsOf(&j.pair), nil
@@ -112,7 +113,7 @@ func loopsFor[W word]() loops {
 	}
 }
 
-// allLoops are by the logarithm of the width in bytes; the last are those of strings.
+// allLoops is indexed by the logarithm of the width in bytes; the last entry is for strings.
 var allLoops = [...]loops{
 	loopsFor[uint8](), loopsFor[uint16](), loopsFor[uint32](), loopsFor[uint64](), loopsFor[[2]uint64](), loopsFor[string](),
 }

@@ -71,7 +71,7 @@ func (j *job) streamStaged(d int64, buf unsafe.Pointer, na, size int64) {
 	kernels.Stream(ptr(j.dst, d), (*byte)(buf), j.a.d, size, size, na)
 }
 
-// denseRows moves dense rows.
+// denseRows moves rows that are dense on both sides.
 type denseRows struct {
 	width   int64   // of an element, in bytes
 	shuffle shuffle // of short rows
@@ -88,12 +88,12 @@ func (r *denseRows) name() string {
 	return "rows"
 }
 
-// stringRows are denseRows of strings, whose pointers the garbage collector must see being moved.
+// stringRows moves denseRows of strings, as strings: the garbage collector must see the pointers.
 type stringRows struct{ *denseRows }
 
 func (stringRows) name() string { return "rows of strings" }
 
-// rowSets are denseRows of which blocks have several sets.
+// rowSets moves denseRows in blocks of several sets.
 type rowSets struct{ *denseRows }
 
 func (rowSets) name() string { return "sets of rows" }

@@ -14,15 +14,15 @@ const (
 	permutedTile = 2 << 10
 	// loopTerms is what a block of small elements costs without kernels.
 	loopTerms = 8
-	// permutedRow is the length of a row up to which they may be.
+	// permutedRow is the length of a row up to which blocks may be faster than rows.
 	permutedRow = 128
 	// permuteWidth is the most bytes of a block without kernels.
 	permuteWidth = 64
 )
 
-// permutation moves blocks of the destination whose bytes come from anywhere, in one order: what
-// is left where axes are too short for rows, picks and tiles. A block is some items: all of the
-// inner axes, for some indices of job.b.
+// permutation moves blocks of the destination whose bytes come from anywhere, all in the same
+// order, where axes are too short for rows, picks and tiles. A block has some items: an item is
+// all of the inner axes, for one index of job.b.
 type permutation struct {
 	size  int64 // bytes of an item
 	items int64 // of a block

@@ -106,7 +106,7 @@ func (q *Queue) use(op, role string, b device.Buffer) (region, error) {
 	case *stringBuffer:
 		m = &b.memory
 	default:
-		return region{}, layout.Errorf(device.ErrInvalid, op, "%s is a %T, which is no buffer of the cpu device", role, b)
+		return region{}, layout.Errorf(device.ErrInvalid, op, "%s is a %T, which is not a cpu buffer", role, b)
 	}
 	if m.dev != q.dev && m.dev != nil {
 		return region{}, layout.Errorf(device.ErrInvalid, op, "%s is a buffer of another cpu device", role)
