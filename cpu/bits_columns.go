@@ -11,30 +11,36 @@ const thinPart = 64
 
 // thin reports whether parts would be, of a transpose: the source is dense along the axis that
 // they cut.
-func (j *job) thin(p *parts) bool {
-	cut, last := &j.axes[p.lead-1], &j.axes[j.rank-1]
+func (p *parts) thin() bool {
+	cut, last := &p.axes[p.lead-1], &p.axes[p.rank-1]
 	return p.size < thinPart && magnitude(cut.s) == 1 && last.s != 1 && last.d == 1 && last.n >= 4*p.count
+}
+
+// columns divides a pair among goroutines along its innermost axis.
+type columns struct {
+	*pair
+	size int64 // indices in a part
 }
 
 // executeColumns is executePacked by parts of the innermost axis.
 func (j *job) executeColumns(goroutines int, sc *scratch) {
 	n := j.axes[j.rank-1].n
-	size := (n/int64(4*goroutines) + 255) &^ 255
-	j.parts = parts{lead: 1, count: n, size: size, columns: true}
-	j.units = (n + size - 1) / size
-	j.shareOut(goroutines, j.units, 1, sc)
-	for part := range j.units {
-		j.runColumns(part*size, min(part*size+j.leftOut(), n), sc)
+	c := columns{&j.pair, (n/int64(4*goroutines) + 255) &^ 255}
+	j.columns = c
+	units := (n + c.size - 1) / c.size
+	j.shareOut(&j.columns, goroutines, units, 1, sc)
+	for part := range units {
+		c.run(part*c.size, min(part*c.size+c.leftOut(), n), sc)
 	}
 }
 
 // leftOut is how many elements are left out where a part of a row begins.
-func (j *job) leftOut() int64 {
-	if j.dBits >= 8 {
+func (c *columns) leftOut() int64 {
+	if c.dBits >= 8 {
 		return 0
 	}
-	per, begins := int64(8/j.dBits), j.dOff
-	for _, x := range j.axes[:j.rank-1] {
+	per, begins := int64(8/c.dBits), c.dOff
+	for _, x := range c.axes[:c.rank-1] {
 		begins |= x.d
 	}
 	if begins%per == 0 {
@@ -43,19 +49,22 @@ func (j *job) leftOut() int64 {
 	return per
 }
 
-// runColumnsPart does one part, by the goroutine's own job.
-func (j *job) runColumnsPart(part int64, sc *scratch) {
-	first := part * j.parts.size
-	j.runColumns(first+j.leftOut(), min(first+j.parts.size, j.parts.count), sc)
+// part runs the parts [lo, hi), but for the elements that are left out.
+func (c *columns) part(lo, hi int64, sc *scratch) {
+	n := c.axes[c.rank-1].n
+	for ; lo < hi; lo++ {
+		first := lo * c.size
+		c.run(first+c.leftOut(), min(first+c.size, n), sc)
+	}
 }
 
-// runColumns does the indices [lo, hi) of the innermost axis.
-func (j *job) runColumns(lo, hi int64, sc *scratch) {
+// run moves the indices [lo, hi) of the innermost axis, as the goroutine's own job.
+func (c *columns) run(lo, hi int64, sc *scratch) {
 	if lo >= hi {
 		return
 	}
-	sub := sc.partOf(j)
-	x := &sub.axes[j.rank-1]
+	sub := sc.partOf(c.pair)
+	x := &sub.axes[c.rank-1]
 	x.n = hi - lo
 	sub.dOff += lo * x.d
 	sub.sOff += lo * x.s

@@ -2,10 +2,6 @@ package cpu
 
 import "unsafe"
 
-// Fields are runs of a few bits, at some pitch on either side: codes of 3, 5 or 6 bits in a
-// stream, or in bytes, or what single bits planes add to them. Eight at a time are brought
-// from one pitch to the other in a word.
-
 const (
 	// widestField is the most bits of a field.
 	widestField = 8
@@ -15,9 +11,10 @@ const (
 	fieldRows, fieldRow = 64, 4096
 )
 
-// fields says how a job's are moved: those along job.b. All is counted in bits.
+// fields moves runs of a few bits, at some pitch on either side, along job.b: codes of 3, 5 or 6
+// bits in a stream, or in bytes, or what single bits planes add to them. Eight at a time are
+// brought from one pitch to the other in a word. All is counted in bits.
 type fields struct {
-	on           bool
 	width        int64
 	dStep, sStep int64
 	reach        int64  // from the source's first bit to the end of its last one
@@ -32,13 +29,16 @@ type stage struct {
 	by   uint
 }
 
-// planFields plans a job below a byte as one of fields. False: it is none, or others are
-// faster.
-func (j *job) planFields() bool {
-	f, last := &j.fields, j.rank-1
-	f.on = false
-	if !j.packed || j.dBits > 2 || j.class == convert || j.class == reversed || j.class == broadcast {
-		return false
+func (*fields) name() string { return "fields" }
+
+// planFields plans a job below a byte as one of fields.
+func planFields(j *job, _ int64) (mover, int64, refusal) {
+	f, last := &j.memory.fields, j.rank-1
+	switch {
+	case j.dBits > 2:
+		return nil, 0, otherWidth
+	case j.class == reversed, j.class == broadcast:
+		return nil, 0, otherClass
 	}
 	unit, width := int64(j.dBits), int64(j.dBits)
 	if in := j.axes[last]; in.d == 1 && in.s == 1 {
@@ -46,13 +46,13 @@ func (j *job) planFields() bool {
 		last--
 	}
 	if last < 0 || width > widestField || unit == 2 && width != 6 || j.axes[last].n < 8 {
-		return false
+		return nil, 0, noFields
 	}
 	x := j.axes[last]
 	f.width, f.dStep, f.sStep = width, x.d*unit, x.s*unit
 	f.near = f.dStep <= nearPitch && f.sStep <= nearPitch && f.sStep >= width
 	if width == 1 && !f.near {
-		return false
+		return nil, 0, noFields
 	}
 	f.reach = width
 	for _, x := range j.axes[:last+1] {
@@ -63,10 +63,9 @@ func (j *job) planFields() bool {
 		f.sMask = repeatedOnes(width, f.sStep, 8)
 		f.stage()
 	}
-	f.on = true
 	j.rank = last + 1
 	j.block(last-1, fieldRows, fieldRow)
-	return true
+	return f, 1, ""
 }
 
 // repeatedOnes is n runs of ones, so many bits each and so many apart.
@@ -90,9 +89,9 @@ func (f *fields) stage() {
 	}
 }
 
-// moveFields moves na rows of nb fields.
-func (j *job) moveFields(d, s, na, nb int64) {
-	f, unit := &j.fields, int64(j.dBits)
+// move moves na rows of nb fields.
+func (f *fields) move(j *job, d, s, na, nb int64, _ *scratch) {
+	unit := int64(j.dBits)
 	per := f.width / unit // elements of a field
 	end := (j.sOff*unit + f.reach + 7) >> 3
 	for i := range na {
@@ -106,16 +105,16 @@ func (j *job) moveFields(d, s, na, nb int64) {
 				after = first
 			}
 		}
-		j.partOfField(d+(first-1)*j.b.d, s+(first-1)*j.b.s, first > 0)
+		f.part(j, d+(first-1)*j.b.d, s+(first-1)*j.b.s, first > 0)
 		f.row(j.dst, (d+first*j.b.d)*unit, j.src, (s+first*j.b.s)*unit, after-first, end)
-		j.partOfField(d+after*j.b.d, s+after*j.b.s, after < nb)
+		f.part(j, d+after*j.b.d, s+after*j.b.s, after < nb)
 	}
 }
 
-// partOfField moves what this goroutine owns of a field, if there is such a field.
-func (j *job) partOfField(d, s int64, some bool) {
+// part moves what this goroutine owns of a field, if there is such a field.
+func (f *fields) part(j *job, d, s int64, some bool) {
 	unit := int64(j.dBits)
-	for k := int64(0); some && k < j.fields.width/unit; k++ {
+	for k := int64(0); some && k < f.width/unit; k++ {
 		if at := d + k; at >= j.clipLo && at < j.clipHi {
 			putBits(j.dst, at*unit, getBits(j.src, (s+k)*unit, unit), unit)
 		}

@@ -292,65 +292,84 @@ func extractBits(dst unsafe.Pointer, to int64, src unsafe.Pointer, s, step, n, w
 	return words * per
 }
 
-// packedKernel moves one block of elements below a byte.
-func (j *job) packedKernel(d, s, na, nb int64, sc *scratch) {
+// bitRows moves rows of elements below a byte.
+type bitRows struct {
+	row     func(j *job, d, s, n int64) // n elements along b
+	fetches bool                        // the next row, which is read backwards
+	kind    string
+}
+
+func (r *bitRows) name() string { return r.kind }
+
+// planBitRows plans rows of elements below a byte.
+func planBitRows(j *job, _ int64) (mover, int64, refusal) {
+	r := &j.memory.bitRows
+	j.blockRows()
+	r.fetches = false
 	switch {
-	case j.boxes.on:
-		j.moveBox(d, s, na, nb, sc)
-		return
-	case j.permuted.swaps.on:
-		j.swapItems(d, s, na, nb, sc)
-		return
-	case j.permuted.on:
-		j.permuteWords(d, s, na, nb)
-		return
-	case j.fields.on:
-		j.moveFields(d, s, na, nb)
-		return
+	case j.b.d != 1:
+		r.row, r.kind = singleBits, "single bits"
+	case j.class == dense || j.class == rows:
+		r.row, r.kind = denseBits, "bit rows"
+	case j.class == broadcast:
+		r.row, r.kind = broadcastBits, "broadcast bits"
+	case j.class == reversed:
+		r.row, r.kind, r.fetches = backwardBits, "reversed bits", j.streams()
+	default:
+		r.row, r.kind = steppedBits, "stepped bits"
 	}
-	if j.class == transpose {
-		j.transposePacked(d, s, na, nb, sc)
-		return
-	}
+	return r, dear, ""
+}
+
+// move moves na rows of nb elements.
+func (r *bitRows) move(j *job, d, s, na, nb int64, _ *scratch) {
 	for i := range na {
-		d, s, n := d+i*j.a.d, s+i*j.a.s, nb
-		if j.b.d == 1 {
-			// The bytes of this goroutine.
-			if skip := j.clipLo - d; skip > 0 {
-				d, s, n = d+skip, s+skip*j.b.s, n-skip
-			}
-			n = min(n, j.clipHi-d)
-			if n <= 0 {
-				continue
-			}
+		d, s, n := j.owned(d+i*j.a.d, s+i*j.a.s, nb)
+		if n <= 0 {
+			continue
 		}
-		if i+1 < na && j.class == reversed && j.streams() {
+		if r.fetches && i+1 < na {
 			w := int64(j.dBits)
 			j.fetch((s+j.a.s-n+1)*w/8, min(n*w/8, fetchedRow))
 		}
-		j.packedRow(d, s, n, sc)
+		r.row(j, d, s, n)
 	}
 }
 
-// packedRow moves n elements along b.
-func (j *job) packedRow(d, s, n int64, sc *scratch) {
-	w := int64(j.dBits)
-	switch {
-	case j.class == convert:
-		j.convertRow(d, s, n, sc)
-	case j.b.d != 1:
-		for k := range n {
-			if at := d + k*j.b.d; at >= j.clipLo && at < j.clipHi {
-				putBits(j.dst, at*w, getBits(j.src, (s+k*j.b.s)*w, w), w)
-			}
-		}
-	case j.class == dense || j.class == rows:
-		moveBits(j.dst, d*w, j.src, s*w, n*w, j.streams())
-	case j.class == broadcast:
-		fillBits(j.dst, d, n, w, getBits(j.src, s*w, w), j.streams())
-	case j.class == reversed:
-		reverseBits(j.dst, d, j.src, s, n, w, j.streams())
-	default:
-		moveSteppedBits(j.dst, d, j.src, s, j.b.s, n, w)
+// owned returns what a goroutine may write of n elements along b, if they are neighbours.
+func (j *job) owned(d, s, n int64) (_, _, some int64) {
+	if j.b.d != 1 {
+		return d, s, n
 	}
+	if skip := j.clipLo - d; skip > 0 {
+		d, s, n = d+skip, s+skip*j.b.s, n-skip
+	}
+	return d, s, min(n, j.clipHi-d)
+}
+
+func singleBits(j *job, d, s, n int64) {
+	w := int64(j.dBits)
+	for k := range n {
+		if at := d + k*j.b.d; at >= j.clipLo && at < j.clipHi {
+			putBits(j.dst, at*w, getBits(j.src, (s+k*j.b.s)*w, w), w)
+		}
+	}
+}
+
+func denseBits(j *job, d, s, n int64) {
+	w := int64(j.dBits)
+	moveBits(j.dst, d*w, j.src, s*w, n*w, j.past)
+}
+
+func broadcastBits(j *job, d, s, n int64) {
+	w := int64(j.dBits)
+	fillBits(j.dst, d, n, w, getBits(j.src, s*w, w), j.past)
+}
+
+func backwardBits(j *job, d, s, n int64) {
+	reverseBits(j.dst, d, j.src, s, n, int64(j.dBits), j.past)
+}
+
+func steppedBits(j *job, d, s, n int64) {
+	moveSteppedBits(j.dst, d, j.src, s, j.b.s, n, int64(j.dBits))
 }

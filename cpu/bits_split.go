@@ -10,10 +10,10 @@ package cpu
 // Others are rare (only contrived strides interleave axes), and one goroutine does them.
 
 // nested reports whether the order of the loops is the order of positions.
-func (j *job) nested() bool {
+func (p *pair) nested() bool {
 	reach := int64(0)
-	for k := j.rank - 1; k >= 0; k-- {
-		x := &j.axes[k]
+	for k := p.rank - 1; k >= 0; k-- {
+		x := &p.axes[k]
 		if x.d <= reach {
 			return false
 		}
@@ -24,14 +24,14 @@ func (j *job) nested() bool {
 
 // sharesBytes reports whether elements of both sides may lie in one byte of one buffer:
 // a worker would read it while another writes.
-func (j *job) sharesBytes() bool {
-	if j.dst != j.src {
+func (p *pair) sharesBytes() bool {
+	if p.dst != p.src {
 		return false
 	}
 	reach := func(low int64, width int, step func(*axis) int64) (first, last int64) {
 		high := low
-		for k := range j.rank {
-			if by := step(&j.axes[k]) * (j.axes[k].n - 1); by < 0 {
+		for k := range p.rank {
+			if by := step(&p.axes[k]) * (p.axes[k].n - 1); by < 0 {
 				low += by
 			} else {
 				high += by
@@ -39,19 +39,18 @@ func (j *job) sharesBytes() bool {
 		}
 		return low * int64(width) / 8, (high*int64(width) + int64(width) - 1) / 8
 	}
-	dLo, dHi := reach(j.dOff, j.dBits, func(x *axis) int64 { return x.d })
-	sLo, sHi := reach(j.sOff, j.sBits, func(x *axis) int64 { return x.s })
+	dLo, dHi := reach(p.dOff, p.dBits, func(x *axis) int64 { return x.d })
+	sLo, sHi := reach(p.sOff, p.sBits, func(x *axis) int64 { return x.s })
 	return dLo <= sHi && sLo <= dHi
 }
 
-// parts are runs of the indices over the first few axes; or of the innermost one: see
-// executeColumns.
+// parts divides a pair among goroutines: runs of the indices over its first few axes.
 type parts struct {
-	lead    int   // how many axes
-	count   int64 // their indices in all
-	size    int64 // indices in a part
-	inner   int64 // elements under each index
-	columns bool  // of the innermost axis
+	*pair
+	lead  int   // how many axes
+	count int64 // their indices in all
+	size  int64 // indices in a part
+	inner int64 // elements under each index
 }
 
 // executePacked runs a job below a byte with workers. False: it cannot be cut.
@@ -62,7 +61,7 @@ func (j *job) executePacked(sc *scratch) bool {
 	}
 	// The outermost axis alone, if that is enough for balance: what is cut is
 	// lost to the kernel.
-	p := parts{lead: 1, count: j.axes[0].n, inner: 1}
+	p := parts{pair: &j.pair, lead: 1, count: j.axes[0].n, inner: 1}
 	for p.lead < j.rank-1 && p.count < int64(n)*4 {
 		p.count *= j.axes[p.lead].n
 		p.lead++
@@ -74,47 +73,33 @@ func (j *job) executePacked(sc *scratch) bool {
 	if p.size > 64 {
 		p.size &^= 63
 	}
-	if j.thin(&p) {
+	if p.thin() {
 		j.executeColumns(n, sc)
 		return true
 	}
 	j.parts = p
-	j.units = (p.count + p.size - 1) / p.size
-	j.shareOut(n, j.units, 1, sc)
-	for part := int64(1); part < j.units; part++ {
-		j.finish(part, sc)
+	units := (p.count + p.size - 1) / p.size
+	j.shareOut(&j.parts, n, units, 1, sc)
+	for part := int64(1); part < units; part++ {
+		p.finish(part, sc)
 	}
 	return true
 }
 
 // start returns the position of a part's first destination element, and of the first
 // from there on that begins a byte.
-func (j *job) start(part int64) (first, whole int64) {
-	first, _ = j.offsets(part * j.parts.size * j.parts.inner)
-	per := max(1, int64(8/j.dBits))
+func (p *parts) start(part int64) (first, whole int64) {
+	first, _ = p.offsets(part * p.size * p.inner)
+	per := max(1, int64(8/p.dBits))
 	return first, (first + per - 1) &^ (per - 1)
 }
 
-// offsets returns the positions of an element, given by its number in the order of the
-// loops.
-func (j *job) offsets(number int64) (d, s int64) {
-	d, s = j.dOff, j.sOff
-	for k := j.rank - 1; k >= 0; k-- {
-		x := &j.axes[k]
-		i := number % x.n
-		number /= x.n
-		d += i * x.d
-		s += i * x.s
-	}
-	return d, s
-}
-
-// partOf returns the goroutine's own job, as j is before it is planned.
-func (sc *scratch) partOf(j *job) *job {
+// partOf returns the goroutine's own job, which starts as a copy of a pair.
+func (sc *scratch) partOf(p *pair) *job {
 	if sc.sub == nil {
 		sc.sub = new(job)
 	}
-	sc.sub.move = j.move
+	sc.sub.pair = *p
 	return sc.sub
 }
 
@@ -122,51 +107,52 @@ func (sc *scratch) partOf(j *job) *job {
 // alive.
 func (j *job) runAll(sc *scratch) {
 	j.plan()
-	j.run(0, j.units, sc)
-	j.dst, j.src = nil, nil
+	j.part(0, j.units, sc)
+	j.drop()
 }
 
-// runPart does one part, by the goroutine's own job.
-func (j *job) runPart(part int64, sc *scratch) {
-	p := j.parts
-	lo := part * p.size
-	hi := min(lo+p.size, p.count)
-	lastLead := j.axes[p.lead-1].n
-	for i := lo; i < hi; {
-		// As far as the last of the leading axes goes.
-		run := min(hi-i, lastLead-i%lastLead)
-		sub := sc.partOf(j)
-		sub.dOff, sub.sOff = j.offsets(i * p.inner)
-		sub.rank = copy(sub.axes[:], j.axes[p.lead-1:j.rank])
-		sub.axes[0].n = run
-		if part > 0 {
-			_, sub.clipLo = j.start(part)
+// part runs the parts [from, to), each as the goroutine's own jobs.
+func (p *parts) part(from, to int64, sc *scratch) {
+	for part := from; part < to; part++ {
+		lo := part * p.size
+		hi := min(lo+p.size, p.count)
+		lastLead := p.axes[p.lead-1].n
+		for i := lo; i < hi; {
+			// As far as the last of the leading axes goes.
+			run := min(hi-i, lastLead-i%lastLead)
+			sub := sc.partOf(p.pair)
+			sub.dOff, sub.sOff = p.offsets(i * p.inner)
+			sub.rank = copy(sub.axes[:], p.axes[p.lead-1:p.rank])
+			sub.axes[0].n = run
+			if part > 0 {
+				_, sub.clipLo = p.start(part)
+			}
+			if hi < p.count {
+				_, sub.clipHi = p.start(part + 1)
+			}
+			sub.runAll(sc)
+			i += run
 		}
-		if hi < p.count {
-			_, sub.clipHi = j.start(part + 1)
-		}
-		sub.runAll(sc)
-		i += run
 	}
 }
 
 // finish writes the elements of a part that lie in a byte of the part before.
-func (j *job) finish(part int64, sc *scratch) {
-	first, whole := j.start(part)
+func (p *parts) finish(part int64, sc *scratch) {
+	first, whole := p.start(part)
 	if first == whole {
 		return
 	}
-	w := int64(j.dBits)
-	all := j.parts.count * j.parts.inner
-	for number := part * j.parts.size * j.parts.inner; number < all; number++ {
-		d, s := j.offsets(number)
+	w, one := int64(p.dBits), p.conversion(1, 1)
+	all := p.count * p.inner
+	for number := part * p.size * p.inner; number < all; number++ {
+		d, s := p.offsets(number)
 		if d >= whole {
 			return
 		}
-		if j.class == convert {
-			j.convertRow(d, s, 1, sc)
+		if p.class == convert {
+			one.row(&p.ends, d, s, 1, sc)
 		} else {
-			putBits(j.dst, d*w, getBits(j.src, s*w, w), w)
+			putBits(p.dst, d*w, getBits(p.src, s*w, w), w)
 		}
 	}
 }

@@ -22,8 +22,14 @@ func packerOf(w int64) *simd.Packer {
 	return &kernels.Packed2
 }
 
-// bitTile is a tile of elements below a byte that vectors transpose.
+// packedTile moves tiles below a byte by vectors of packed elements.
+type packedTile struct{ *tile }
+
+func (packedTile) name() string { return "bit tiles" }
+
+// bitTile is one of these tiles.
 type bitTile struct {
+	*tile
 	j      *job
 	k      *simd.Packer
 	per    int64   // elements in a byte
@@ -34,14 +40,14 @@ type bitTile struct {
 	odd    bool    // some begin within theirs
 }
 
-// transposeVectors is transposePacked by vectors of packed elements. What does not begin and end
-// in whole bytes, or lines, goes through a buffer, a piece at a time.
-func (j *job) transposeVectors(d, s, ni, nj int64, sc *scratch) {
-	w := int64(j.dBits)
+// move moves a tile. What does not begin and end in whole bytes, or lines, goes through a
+// buffer, a piece at a time.
+func (m packedTile) move(j *job, d, s, na, nb int64, sc *scratch) {
+	w, ni, nj := int64(j.dBits), na*m.iIn, nb*m.jIn
 	per := 8 / w
-	t := bitTile{j: j, k: packerOf(w), per: per, d: d, s: s, ni: ni, nj: nj, first: s / per, rows: sc.rows[:nj]}
+	t := bitTile{tile: m.tile, j: j, k: packerOf(w), per: per, d: d, s: s, ni: ni, nj: nj, first: s / per, rows: sc.rows[:nj]}
 	odd := int64(0)
-	for k, off := range j.tile.sTab[:nj] {
+	for k, off := range t.sTab[:nj] {
 		t.rows[k] = (s+off)/per - t.first
 		odd |= (s + off) % per
 	}
@@ -57,11 +63,11 @@ func (t *bitTile) stream(sc *scratch) (rows, cols int64) {
 	j := t.j
 	rows, cols = t.nj/(cacheLine*t.per)*(cacheLine*t.per), t.ni/t.per*t.per
 	dst, step, direct := t.direct(0, cols, 0, rows)
-	if !j.streams() || !direct || t.odd || cols < packedBlock*t.per || (uintptr(unsafe.Pointer(dst))|uintptr(step))%cacheLine != 0 {
+	if !j.past || !direct || t.odd || cols < packedBlock*t.per || (uintptr(unsafe.Pointer(dst))|uintptr(step))%cacheLine != 0 {
 		return 0, 0
 	}
 	stream := t.k.Stream
-	if cols >= cacheLine*t.per && j.tile.crowded {
+	if cols >= cacheLine*t.per && t.crowded {
 		stream = t.k.Staged
 	}
 	var next ahead
@@ -77,7 +83,7 @@ func (t *bitTile) stream(sc *scratch) (rows, cols int64) {
 // and the distance of rows there. False: they are not, or not by this goroutine alone.
 func (t *bitTile) direct(i, n, k, m int64) (dst *byte, step int64, _ bool) {
 	j := t.j
-	step = j.tile.dStep
+	step = t.dStep
 	first := t.d + i*step + k
 	last := first + (n-1)*step
 	if m == 0 || n%t.per != 0 || m%(packedBlock*t.per) != 0 || step == 0 || (t.d|step)%t.per != 0 || min(first, last) < j.clipLo || max(first, last)+m > j.clipHi {
@@ -109,7 +115,7 @@ func (t *bitTile) rowsOfPiece() int64 {
 	switch {
 	case t.sharesLines():
 		return tileRows
-	case t.odd || t.j.tile.crowded:
+	case t.odd || t.crowded:
 		return packedBytes / packedRow / 2
 	}
 	return packedBytes / packedRow
@@ -120,7 +126,7 @@ func (t *bitTile) rowsOfPiece() int64 {
 func (t *bitTile) sharesLines() bool {
 	j := t.j
 	line := cacheLine * t.per
-	return j.streams() && (j.tile.dStep%line != 0 || (t.d+int64(uintptr(j.dst))*t.per)%line != 0)
+	return j.past && (t.dStep%line != 0 || (t.d+int64(uintptr(j.dst))*t.per)%line != 0)
 }
 
 // fetch returns what a kernel is to fetch while it does columns of m rows from k on: of each of
@@ -129,7 +135,7 @@ func (t *bitTile) sharesLines() bool {
 func (t *bitTile) fetch(i, at, ni, k, m, nj int64, sc *scratch) ahead {
 	j := t.j
 	switch {
-	case !j.streams():
+	case !j.past:
 	case at < ni:
 		return ahead{ptr(j.src, t.first+at/t.per+min(cacheLine-1, (ni-at-1)/t.per)), &t.rows[k]}
 	case k+m < nj:
@@ -146,13 +152,13 @@ func (t *bitTile) piece(i, n, k, m int64, next ahead, sc *scratch) {
 	in := (n + t.per - 1) / t.per
 	wide := max(in, packedBlock)
 	from, rows := ptr(j.src, t.first+i/t.per), t.rows[k:k+m]
-	if t.odd || in < packedBlock && !j.tile.holds(t.s+i-j.sOff, block, t.nj) || j.tile.crowded {
+	if t.odd || in < packedBlock && !t.holds(t.s+i-j.sOff, block, t.nj) || t.crowded {
 		from, rows = t.stage(i, n, k, m, sc)
 	}
 	padded := (m + block - 1) / block * block
 	out := apart(padded / t.per)
 	work := room(&sc.tile, simd.PackedWork+wide*t.per*out)
-	if dst, step, direct := t.direct(i, n, k, m); direct && in == wide && !j.streams() {
+	if dst, step, direct := t.direct(i, n, k, m); direct && in == wide && !j.past {
 		t.transpose(dst, step, from, rows, in, next, (*byte)(work))
 		return
 	}
@@ -161,8 +167,8 @@ func (t *bitTile) piece(i, n, k, m int64, next ahead, sc *scratch) {
 		rows = append(rows, rows[0]) // in place: tables have room for whole blocks
 	}
 	t.transpose(buf, out, from, rows, wide, next, (*byte)(work))
-	to, tab := j.tile.from(t.d+k, i)
-	if m == j.tile.dStep && (m*8/t.per > 64 || (to|m)%t.per == 0) {
+	to, tab := t.from(t.d+k, i)
+	if m == t.dStep && (m*8/t.per > 64 || (to|m)%t.per == 0) {
 		t.join(to, n, m, buf, out, sc)
 		return
 	}
@@ -185,7 +191,7 @@ func (t *bitTile) join(d, n, m int64, buf *byte, out int64, sc *scratch) {
 		kernels.PlaceRows((*byte)(dense), &at[0], buf, out, m*w, n, false)
 	}
 	if lo, hi := max(d, j.clipLo), min(d+n*m, j.clipHi); lo < hi {
-		moveBits(j.dst, lo*w, dense, (lo-d+phase)*w, (hi-lo)*w, j.streams())
+		moveBits(j.dst, lo*w, dense, (lo-d+phase)*w, (hi-lo)*w, j.past)
 	}
 }
 
@@ -210,11 +216,11 @@ func (t *bitTile) stage(i, n, k, m int64, sc *scratch) (*byte, []int64) {
 	for r := range m {
 		sc.staged[r] = r * step
 	}
-	if by := j.tile.sStep; !t.odd && by != 0 {
+	if by := t.sStep; !t.odd && by != 0 {
 		kernels.Move((*byte)(stage), ptr(j.src, t.first+t.rows[k]+i/t.per), step, by/t.per, in, m)
 		return (*byte)(stage), sc.staged[:m]
 	}
-	offs := j.tile.sTab[k : k+m]
+	offs := t.sTab[k : k+m]
 	done := t.aligned(i, in, offs)
 	if done > 0 {
 		bits := sc.bits[:done]
@@ -235,11 +241,11 @@ func (t *bitTile) stage(i, n, k, m int64, sc *scratch) (*byte, []int64) {
 func (t *bitTile) aligned(i, in int64, offs []int64) int64 {
 	end := ((in+31)&^31 + 1) * t.per // a byte more at the most: it begins in the first one
 	at := t.s + i - t.j.sOff
-	if t.j.tile.holds(at, end, t.nj) {
+	if t.holds(at, end, t.nj) {
 		return int64(len(offs))
 	}
 	for r, off := range offs {
-		if at+off+end > t.j.tile.reach {
+		if at+off+end > t.reach {
 			return int64(r)
 		}
 	}

@@ -2,20 +2,15 @@ package cpu
 
 import "unsafe"
 
-// transposePacked is moveTile below a byte: source rows are copied to whole words,
+// wordTile moves tiles below a byte in loops: source rows are copied to whole words,
 // transposed in blocks of words, and written at their bits.
-func (j *job) transposePacked(d, s, na, nb int64, sc *scratch) {
-	switch {
-	case kernels.Packed4.Wide != nil:
-		j.transposeVectors(d, s, na*j.tile.iIn, nb*j.tile.jIn, sc)
-		return
-	case kernels.Split4 != nil:
-		j.transposeSplit(d, s, na*j.tile.iIn, nb*j.tile.jIn, sc)
-		return
-	}
+type wordTile struct{ *tile }
+
+func (wordTile) name() string { return "bit tiles in loops" }
+
+func (t wordTile) move(j *job, d, s, na, nb int64, sc *scratch) {
 	w := int64(j.dBits)
 	lanes := 64 / w
-	t := &j.tile
 	ni, nj := na*t.iIn, nb*t.jIn
 	in := (ni + lanes - 1) / lanes * 8 // bytes of a staged source row
 	out := t.stride                    // bytes of a transposed row
@@ -39,13 +34,17 @@ func (j *job) transposePacked(d, s, na, nb int64, sc *scratch) {
 	j.scatterBits(d, t.dTab[:ni], buf, 0, out, nj, sc)
 }
 
-// transposeSplit is transposePacked by vectors of bytes (NEON). Source rows are transposed as bytes: a
-// row then has the elements of some columns in each byte, which become a row each.
+// splitTile moves tiles below a byte by vectors of bytes (NEON). Source rows are transposed as
+// bytes: a row then has the elements of some columns in each byte, which become a row each.
 // Some columns at a time, so that all stays in L1.
-func (j *job) transposeSplit(d, s, ni, nj int64, sc *scratch) {
+type splitTile struct{ *tile }
+
+func (splitTile) name() string { return "bit tiles by bytes" }
+
+func (t splitTile) move(j *job, d, s, na, nb int64, sc *scratch) {
+	ni, nj := na*t.iIn, nb*t.jIn
 	w := int64(j.dBits)
 	per := 8 / w
-	t := &j.tile
 	split := kernels.Split4
 	if w == 2 {
 		split = kernels.Split2
@@ -97,14 +96,14 @@ func (j *job) scatterBits(d int64, tab []int64, buf unsafe.Pointer, from, step, 
 		low, high = min(low, d+off), max(high, d+off)
 	}
 	switch inside := low >= j.clipLo && high+n <= j.clipHi; {
-	case inside && odd == 0 && j.streams():
+	case inside && odd == 0 && j.past:
 		for i := range cols {
 			cols[i] /= 8
 		}
 		kernels.ScatterRows((*byte)(j.dst), &cols[0], ptr(buf, from), step, n/per, int64(len(tab)))
 		return
 	case inside && n*w > 64 && kernels.PlaceRows != nil:
-		kernels.PlaceRows((*byte)(j.dst), &cols[0], ptr(buf, from), step, n*w, int64(len(tab)), j.streams())
+		kernels.PlaceRows((*byte)(j.dst), &cols[0], ptr(buf, from), step, n*w, int64(len(tab)), j.past)
 		return
 	}
 	for i, off := range tab {

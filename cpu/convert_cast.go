@@ -216,45 +216,45 @@ var plain device.Rounding
 // 64, so few that both sides stay in L1.
 const castPiece = 1024
 
-// castRow is convertRow by value. Elements that are no neighbours, or lie below a byte,
+// castRow is row by value. Elements that are no neighbours, or lie below a byte,
 // go by way of buffers.
-func (j *job) castRow(d, s, n int64, sc *scratch) {
-	dSize, sSize := int64(max(j.dBits/8, 1)), int64(max(j.sBits/8, 1))
-	if j.b.d == 1 && j.b.s == 1 && j.dBits >= 8 && j.sBits >= 8 {
-		j.cast.run(unsafe.Add(j.dst, d*dSize), unsafe.Add(j.src, s*sSize), n, j.streams(), sc)
+func (c *conversion) castRow(e *ends, d, s, n int64, sc *scratch) {
+	dSize, sSize := int64(max(c.dBits/8, 1)), int64(max(c.sBits/8, 1))
+	if c.d == 1 && c.s == 1 && c.dBits >= 8 && c.sBits >= 8 {
+		c.cast.run(unsafe.Add(e.dst, d*dSize), unsafe.Add(e.src, s*sSize), n, e.past, sc)
 		return
 	}
-	if j.b.d == 1 && j.b.s == 1 && j.dBits == 4 && j.sBits >= 8 {
-		done := j.cast.pack(j.dst, d, unsafe.Add(j.src, s*sSize), n, j.streams())
+	if c.d == 1 && c.s == 1 && c.dBits == 4 && c.sBits >= 8 {
+		done := c.cast.pack(e.dst, d, unsafe.Add(e.src, s*sSize), n, e.past)
 		d, s, n = d+done, s+done, n-done
 	}
 	for ; n > 0; n -= castPiece {
 		m := min(n, castPiece)
 		var from unsafe.Pointer
 		switch {
-		case j.sBits < 8:
+		case c.sBits < 8:
 			from = room(&sc.spread, castPiece)
-			j.spreadBits(from, s, m, meaningOf(j.sBits, false), sc)
-		case j.b.s == 1 || m == 1:
-			from = unsafe.Add(j.src, s*sSize)
+			c.spreadBits(from, e.src, s, m, meaningOf(c.sBits, false), sc)
+		case c.s == 1 || m == 1:
+			from = unsafe.Add(e.src, s*sSize)
 		default:
 			from = room(&sc.stage, castPiece*sSize)
-			moveRow(from, j.src, 0, s*sSize, axis{m, sSize, j.b.s * sSize}, j.sBits)
+			moveRow(from, e.src, 0, s*sSize, axis{m, sSize, c.s * sSize}, c.sBits)
 		}
 		switch {
-		case j.dBits < 8:
+		case c.dBits < 8:
 			wide := room(&sc.wide, castPiece)
-			j.cast.run(wide, from, m, false, sc)
-			j.packTo(d, wide, 0, m, sc)
-		case j.b.d == 1 || m == 1:
-			j.cast.run(unsafe.Add(j.dst, d*dSize), from, m, j.streams(), sc)
+			c.cast.run(wide, from, m, false, sc)
+			c.packTo(e, d, wide, 0, m, sc)
+		case c.d == 1 || m == 1:
+			c.cast.run(unsafe.Add(e.dst, d*dSize), from, m, e.past, sc)
 		default:
 			tile := room(&sc.tile, castPiece*dSize)
-			j.cast.run(tile, from, m, false, sc)
-			moveRow(j.dst, tile, d*dSize, 0, axis{m, j.b.d * dSize, dSize}, j.dBits)
+			c.cast.run(tile, from, m, false, sc)
+			moveRow(e.dst, tile, d*dSize, 0, axis{m, c.d * dSize, dSize}, c.dBits)
 		}
-		d += m * j.b.d
-		s += m * j.b.s
+		d += m * c.d
+		s += m * c.s
 	}
 }
 

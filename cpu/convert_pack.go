@@ -8,73 +8,115 @@ import "unsafe"
 // byte each: a multiple of 64.
 const convertPiece = 4096
 
-// convertRow converts n elements along b. Neighbours are packed or unpacked in place,
-// others by way of a buffer.
-func (j *job) convertRow(d, s, n int64, sc *scratch) {
+// conversion converts rows of elements, between types or between bytes and what lies below one.
+type conversion struct {
+	meaning      *meaning // by bits: what unpacking makes of elements
+	cast         *caster  // by value; nil: by bits
+	dBits, sBits int      // the width of an element
+	d, s         int64    // steps, in elements
+}
+
+func (c *conversion) name() string {
 	switch {
-	case j.cast != nil:
-		j.castRow(d, s, n, sc)
-	case j.b.d == 1 && j.b.s == 1 && j.dBits == 8:
-		unpack(j.dst, d, j.src, s*int64(j.sBits), n, int64(j.sBits), j.meaning, j.streams())
-	case j.b.d == 1 && j.b.s == 1:
-		pack(j.dst, d*int64(j.dBits), j.src, s, n, int64(j.dBits), j.streams())
-	default:
-		for ; n > 0; n -= convertPiece {
-			m := min(n, convertPiece)
-			if j.dBits == 8 {
-				j.unpackRow(d, s, m, sc)
-			} else {
-				j.packRow(d, s, m, sc)
-			}
-			d += m * j.b.d
-			s += m * j.b.s
+	case c.cast != nil:
+		return "casts"
+	case c.dBits == 8:
+		return "unpacking"
+	}
+	return "packing"
+}
+
+// planConversion plans a conversion.
+func planConversion(j *job, _ int64) (mover, int64, refusal) {
+	if j.class != convert {
+		return nil, 0, otherClass
+	}
+	j.blockRows()
+	j.memory.conversion = j.conversion(j.b.d, j.b.s)
+	return &j.memory.conversion, dear, ""
+}
+
+// conversion returns what converts elements that are some steps apart.
+func (p *pair) conversion(d, s int64) conversion {
+	return conversion{p.meaning, p.cast, p.dBits, p.sBits, d, s}
+}
+
+// move converts na rows of nb elements.
+func (c *conversion) move(j *job, d, s, na, nb int64, sc *scratch) {
+	for i := range na {
+		if d, s, n := j.owned(d+i*j.a.d, s+i*j.a.s, nb); n > 0 {
+			c.row(&j.ends, d, s, n, sc)
 		}
 	}
 }
 
-// spreadBits unpacks n elements along b to neighbours.
-func (j *job) spreadBits(dst unsafe.Pointer, s, n int64, as *meaning, sc *scratch) {
-	w := int64(j.sBits)
-	if j.b.s == 1 {
-		unpack(dst, 0, j.src, s*w, n, w, as, false)
+// row converts n elements. Neighbours are packed or unpacked in place,
+// others by way of a buffer.
+func (c *conversion) row(e *ends, d, s, n int64, sc *scratch) {
+	switch {
+	case c.cast != nil:
+		c.castRow(e, d, s, n, sc)
+	case c.d == 1 && c.s == 1 && c.dBits == 8:
+		unpack(e.dst, d, e.src, s*int64(c.sBits), n, int64(c.sBits), c.meaning, e.past)
+	case c.d == 1 && c.s == 1:
+		pack(e.dst, d*int64(c.dBits), e.src, s, n, int64(c.dBits), e.past)
+	default:
+		for ; n > 0; n -= convertPiece {
+			m := min(n, convertPiece)
+			if c.dBits == 8 {
+				c.unpackRow(e, d, s, m, sc)
+			} else {
+				c.packRow(e, d, s, m, sc)
+			}
+			d += m * c.d
+			s += m * c.s
+		}
+	}
+}
+
+// spreadBits unpacks n elements to neighbours.
+func (c *conversion) spreadBits(dst, src unsafe.Pointer, s, n int64, as *meaning, sc *scratch) {
+	w := int64(c.sBits)
+	if c.s == 1 {
+		unpack(dst, 0, src, s*w, n, w, as, false)
 		return
 	}
 	stage := room(&sc.stage, convertPiece)
-	moveSteppedBits(stage, 0, j.src, s, j.b.s, n, w)
+	moveSteppedBits(stage, 0, src, s, c.s, n, w)
 	unpack(dst, 0, stage, 0, n, w, as, false)
 }
 
-func (j *job) unpackRow(d, s, n int64, sc *scratch) {
-	if j.b.d == 1 {
-		j.spreadBits(unsafe.Add(j.dst, d), s, n, j.meaning, sc)
+func (c *conversion) unpackRow(e *ends, d, s, n int64, sc *scratch) {
+	if c.d == 1 {
+		c.spreadBits(unsafe.Add(e.dst, d), e.src, s, n, c.meaning, sc)
 		return
 	}
 	tile := room(&sc.tile, convertPiece)
-	j.spreadBits(tile, s, n, j.meaning, sc)
-	moveElementRow[uint8](j.dst, tile, d, 0, axis{n, j.b.d, 1})
+	c.spreadBits(tile, e.src, s, n, c.meaning, sc)
+	moveElementRow[uint8](e.dst, tile, d, 0, axis{n, c.d, 1})
 }
 
-func (j *job) packRow(d, s, n int64, sc *scratch) {
-	from, at := j.src, s
-	if j.b.s != 1 {
+func (c *conversion) packRow(e *ends, d, s, n int64, sc *scratch) {
+	from, at := e.src, s
+	if c.s != 1 {
 		from, at = room(&sc.stage, convertPiece), 0
-		moveElementRow[uint8](from, j.src, 0, s, axis{n, 1, j.b.s})
+		moveElementRow[uint8](from, e.src, 0, s, axis{n, 1, c.s})
 	}
-	j.packTo(d, from, at, n, sc)
+	c.packTo(e, d, from, at, n, sc)
 }
 
-// packTo packs n bytes to elements along b.
-func (j *job) packTo(d int64, src unsafe.Pointer, s, n int64, sc *scratch) {
-	w := int64(j.dBits)
-	if j.b.d == 1 {
-		pack(j.dst, d*w, src, s, n, w, false)
+// packTo packs n bytes.
+func (c *conversion) packTo(e *ends, d int64, src unsafe.Pointer, s, n int64, sc *scratch) {
+	w := int64(c.dBits)
+	if c.d == 1 {
+		pack(e.dst, d*w, src, s, n, w, false)
 		return
 	}
 	tile := room(&sc.tile, convertPiece)
 	pack(tile, 0, src, s, n, w, false)
 	for k := range n {
-		if at := d + k*j.b.d; at >= j.clipLo && at < j.clipHi {
-			putBits(j.dst, at*w, getBits(tile, k*w, w), w)
+		if at := d + k*c.d; at >= e.clipLo && at < e.clipHi {
+			putBits(e.dst, at*w, getBits(tile, k*w, w), w)
 		}
 	}
 }

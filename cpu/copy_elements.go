@@ -5,6 +5,126 @@ import (
 	"unsafe"
 )
 
+// elements moves elements that are a step apart on either side: one by one, or by a kernel where
+// the step is small.
+type elements struct {
+	shuffle shuffle
+	width   int64 // of an element, in bytes
+	loops   *loops
+	// rows writes rows of neighbours. nil: the destination's elements are not neighbours.
+	rows func(e *elements, j *job, to unsafe.Pointer, d, step, s, na, nb int64)
+}
+
+func (e *elements) name() string {
+	switch {
+	case e.shuffle.kernel != nil && e.rows == nil:
+		return "spread elements"
+	case e.shuffle.kernel != nil:
+		return "picked elements"
+	}
+	return "elements"
+}
+
+// planElements plans single elements: the last resort, which never refuses.
+func planElements(j *job, _ int64) (mover, int64, refusal) {
+	e := &j.memory.elements
+	e.width, e.loops, e.rows = int64(j.dBits/8), loopsOf(&j.pair), nil
+	j.blockRows()
+	e.shuffle.plan(j, &j.b, e.width)
+	j.follows = e.shuffle.picks
+	switch {
+	case j.b.d != e.width:
+	case j.class == broadcast:
+		e.rows = (*elements).broadcast
+	case j.class == reversed:
+		e.rows = (*elements).reverse
+	default:
+		e.rows = (*elements).step
+	}
+	return e, dear, ""
+}
+
+// move moves na rows of nb elements. Rows to be streamed are made in a buffer.
+func (e *elements) move(j *job, d, s, na, nb int64, sc *scratch) {
+	vectors := e.shuffle.kernel != nil && nb >= e.shuffle.Least
+	if e.rows == nil {
+		if vectors {
+			e.shuffle.kernel(ptr(j.dst, d), ptr(j.src, s), j.a.d, j.a.s, nb, na, &e.shuffle.Shuffle)
+			return
+		}
+		e.loops.elements(j.dst, j.src, d, s, axis{na, j.a.d, j.a.s}, axis{nb, j.b.d, j.b.s})
+		return
+	}
+	size := nb * e.width
+	path := j.pathOf(d, na, size)
+	if e.picksLines(j, path, d, size) {
+		for i := range na {
+			at, next := s+i*j.a.s, s+(i+1)*j.a.s
+			if i+1 == na {
+				next = sc.next
+			}
+			e.pickRow(j, d+i*j.a.d, at, nb, next, path == streamed)
+		}
+		return
+	}
+	to, at, step := j.dst, d, j.a.d
+	if path != cached {
+		to, at, step = room(&sc.tile, na*size), 0, size
+	}
+	if vectors {
+		e.shuffle.kernel(ptr(to, at), ptr(j.src, s), step, j.a.s, nb, na, &e.shuffle.Shuffle)
+	} else {
+		e.rows(e, j, to, at, step, s, na, nb)
+	}
+	if path != cached {
+		j.streamStaged(d, to, na, size)
+	}
+}
+
+func (e *elements) broadcast(j *job, to unsafe.Pointer, d, step, s, na, nb int64) {
+	e.loops.broadcast(j, to, d, step, s, na, nb)
+}
+
+func (e *elements) reverse(j *job, to unsafe.Pointer, d, step, s, na, nb int64) {
+	for i := range na {
+		e.loops.reverse(to, j.src, d+i*step, s+i*j.a.s, nb)
+	}
+}
+
+func (e *elements) step(j *job, to unsafe.Pointer, d, step, s, na, nb int64) {
+	e.loops.elements(to, j.src, d, s, axis{na, step, j.a.s}, axis{nb, e.width, j.b.s})
+}
+
+// loops move elements of one width.
+type loops struct {
+	elements  func(dst, src unsafe.Pointer, d, s int64, a, b axis)
+	row       func(dst, src unsafe.Pointer, d, s int64, x axis)
+	broadcast func(j *job, to unsafe.Pointer, d, step, s, na, nb int64)
+	reverse   func(dst, src unsafe.Pointer, d, s, n int64)
+	gather    func(dst unsafe.Pointer, d int64, src unsafe.Pointer, s int64, from []int64)
+	columns   func(buf unsafe.Pointer, stride int64, src unsafe.Pointer, s int64, rows []int64, n int64)
+	stride3   func(dst, src unsafe.Pointer, d, s int64, along, three axis)
+}
+
+func loopsFor[W word]() loops {
+	return loops{
+		moveElements[W], moveElementRow[W], broadcastRows[W], reverseRow[W],
+		gatherElements[W], transposeColumns[W], moveStride3[W],
+	}
+}
+
+// allLoops is indexed by the logarithm of the width in bytes; the last entry is for strings.
+var allLoops = [...]loops{
+	loopsFor[uint8](), loopsFor[uint16](), loopsFor[uint32](), loopsFor[uint64](), loopsFor[[2]uint64](), loopsFor[string](),
+}
+
+func loopsOf(p *pair) *loops {
+	if p.strings {
+		return &allLoops[len(allLoops)-1]
+	}
+	return &allLoops[bits.TrailingZeros(uint(p.dBits/8))]
+}
+
 // farStep is the step, in bytes, from which elements of 8 bytes and more are faster one
 // by one than by fours.
 const farStep = 4 << 10
@@ -123,54 +243,4 @@ func reverseRow[W word](dst, src unsafe.Pointer, d, s, n int64) {
 		store(dst, d, load[W](src, s))
 		d += size
 	}
-}
-
-// collect moves elements from anywhere to na dense rows of nb. Rows to be streamed are
-// made in a buffer.
-func collect[W word](j *job, d, s, na, nb int64, sc *scratch) {
-	width := int64(unsafe.Sizeof(*new(W)))
-	size := nb * width
-	path := j.pathOf(d, na, size)
-	if j.picksLines(path, d, size, width) {
-		for i := range na {
-			at, next := s+i*j.a.s, s+(i+1)*j.a.s
-			if i+1 == na {
-				next = sc.next
-			}
-			pickRow[W](j, d+i*j.a.d, at, nb, next, path == streamed)
-		}
-		return
-	}
-	to, at, step := j.dst, d, j.a.d
-	if path != cached {
-		to, at, step = room(&sc.tile, na*size), 0, size
-	}
-	switch {
-	case j.class == broadcast:
-		broadcastRows[W](j, to, at, step, s, na, nb)
-	case j.shuffled == picks && nb >= j.shuffle.Least:
-		kernels.Pick(ptr(to, at), ptr(j.src, s), step, j.a.s, nb, na, &j.shuffle)
-	case j.class == reversed:
-		for i := range na {
-			reverseRow[W](to, j.src, at+i*step, s+i*j.a.s, nb)
-		}
-	default:
-		moveElements[W](to, j.src, at, s, axis{na, step, j.a.s}, axis{nb, width, j.b.s})
-	}
-	switch {
-	case path == cached:
-	case j.a.d == size:
-		kernels.Stream(ptr(j.dst, d), (*byte)(to), 0, 0, na*size, 1)
-	default:
-		kernels.Stream(ptr(j.dst, d), (*byte)(to), j.a.d, size, size, na)
-	}
-}
-
-// scatter moves elements from anywhere to na rows of nb that are not dense.
-func scatter[W word](j *job, d, s, na, nb int64) {
-	if j.shuffled == spreads && nb >= j.shuffle.Least {
-		kernels.Spread(ptr(j.dst, d), ptr(j.src, s), j.a.d, j.a.s, nb, na, &j.shuffle)
-		return
-	}
-	moveElements[W](j.dst, j.src, d, s, axis{na, j.a.d, j.a.s}, axis{nb, j.b.d, j.b.s})
 }

@@ -20,7 +20,7 @@ const (
 	// kernel.
 	fullSet = 4 << 10
 	// linesRun is about how many bytes of the destination short rows make that follow one
-	// another there, and linesSet about the size of a block of these (planLines).
+	// another there, and linesSet about the size of a block of these (see blockLines).
 	linesRun = 256
 	linesSet = 8 << 10
 	// longRow is the length, in bytes, from which the runtime's memmove is as fast as a
@@ -44,7 +44,7 @@ const (
 // lines only.
 func (j *job) pathOf(d, na, size int64) path {
 	switch {
-	case kernels.Stream == nil || j.strings || !j.streams():
+	case kernels.Stream == nil || j.strings || !j.past:
 		return cached
 	case size >= streamRow || size >= leastLines() && (int64(uintptr(j.dst))|d|j.a.d|size)%cacheLine == 0:
 		return streamed
@@ -62,42 +62,174 @@ func leastLines() int64 {
 	return 2 * cacheLine
 }
 
-// moveRows moves na dense rows of nb elements.
-func moveRows[W word](j *job, d, s, na, nb int64, sc *scratch) {
-	if j.strings {
-		for i := range na {
-			to := unsafe.Slice((*string)(unsafe.Add(j.dst, d+i*j.a.d)), nb)
-			copy(to, unsafe.Slice((*string)(unsafe.Add(j.src, s+i*j.a.s)), nb))
+// streamStaged writes na rows of size bytes, which were made in a buffer, past the caches.
+func (j *job) streamStaged(d int64, buf unsafe.Pointer, na, size int64) {
+	if j.a.d == size {
+		kernels.Stream(ptr(j.dst, d), (*byte)(buf), 0, 0, na*size, 1)
+		return
+	}
+	kernels.Stream(ptr(j.dst, d), (*byte)(buf), j.a.d, size, size, na)
+}
+
+// denseRows moves rows that are dense on both sides.
+type denseRows struct {
+	width   int64   // of an element, in bytes
+	shuffle shuffle // of short rows
+	inner   axis    // of rowSets: a block has all of this axis, too
+}
+
+func (r *denseRows) name() string {
+	switch {
+	case r.shuffle.picks:
+		return "picked rows"
+	case r.shuffle.kernel != nil:
+		return "spread rows"
+	}
+	return "rows"
+}
+
+// stringRows moves denseRows of strings, as strings: the garbage collector must see the pointers.
+type stringRows struct{ *denseRows }
+
+func (stringRows) name() string { return "rows of strings" }
+
+// rowSets moves denseRows in blocks of several sets.
+type rowSets struct{ *denseRows }
+
+func (rowSets) name() string { return "sets of rows" }
+
+// planRows plans dense rows.
+func planRows(j *job, _ int64) (mover, int64, refusal) {
+	if j.class != dense && j.class != rows {
+		return nil, 0, otherClass
+	}
+	r := &j.memory.rows
+	r.width, r.inner = int64(j.dBits/8), axis{n: 1}
+	j.follows = true
+	r.block(j)
+	r.shuffle.kernel, r.shuffle.picks = nil, false
+	if row := r.width * j.b.n; j.class == rows && row <= shortRow && j.blkB == j.b.n {
+		r.shuffle.plan(j, &j.a, row)
+	}
+	switch {
+	case j.strings:
+		return stringRows{r}, dear, ""
+	case r.inner.n > 1:
+		return rowSets{r}, dear, ""
+	}
+	return r, dear, ""
+}
+
+// block cuts rows into blocks.
+func (r *denseRows) block(j *job) {
+	near, row := j.near.nearest, j.axes[j.rank-1].n*r.width
+	if j.class == dense || near < 0 || magnitude(j.axes[near].s) < row || j.strings || row <= shortRow || j.fewRuns(near) {
+		j.blockRows()
+		return
+	}
+	r.blockNear(j, near, j.perRow())
+}
+
+// fewRuns reports whether, without kernels, rows are better written in sequence:
+// from a few runs of the source, in each of which the next row is the nearest.
+func (p *pair) fewRuns(near int) bool {
+	return kernels.Move == nil && near == p.rank-3 && p.axes[p.rank-2].n <= 16
+}
+
+// blockNear makes blocks of rows along the axis on which they are nearest in the
+// source: to read in sequence matters more than to write so. Where there are too
+// few for a block, it has several sets of them.
+func (r *denseRows) blockNear(j *job, near int, perRow int64) {
+	x, last := j.axes[near], j.rank-1
+	row := j.axes[last].n
+	next := -1
+	for i := last - 1; i >= 0; i-- {
+		// An axis that prolongs what is read is the best one, then one that prolongs
+		// rows of the destination.
+		if i != near && j.axes[i].s == x.n*x.s {
+			next = i
+			break
 		}
+		if k := &j.axes[i]; i != near && (next < 0 || k.d == row*r.width || j.axes[next].d != row*r.width && magnitude(k.s) < magnitude(j.axes[next].s)) {
+			next = i
+		}
+	}
+	if next >= 0 && kernels.Direct && j.streams() && r.blockLines(j, near, next) {
 		return
 	}
-	size := nb * int64(unsafe.Sizeof(*new(W)))
-	if j.inner.n > 1 {
-		j.moveSets(d, s, na, size, sc)
+	if next < 0 || x.n*row*r.width >= fullSet {
+		j.block(near, max(1, perRow/min(row, perRow)), perRow)
 		return
 	}
+	r.inner = x
+	j.axes[near].n = 1
+	j.block(next, max(1, perRow/(x.n*row)), row)
+	j.axes[near].n = x.n
+}
+
+// blockLines makes blocks whose short rows become whole lines of the destination along the
+// axis next, with all of the axis near, along which they are read, or with a part of it if
+// it is long. False: rows that make no lines or are such themselves, and long axes that have
+// no such parts.
+func (r *denseRows) blockLines(j *job, near, next int) bool {
+	x, y, row := j.axes[near], j.axes[next], j.axes[j.rank-1].n
+	size := row * r.width
+	if y.d != size || size%cacheLine == 0 || size >= directRow || y.n*size%cacheLine != 0 {
+		return false
+	}
+	unit := cacheLine / (size & -size) // rows of whole lines
+	along := max(unit, linesRun/size/unit*unit)
+	if fit := linesSet / (x.n * size) / unit * unit; fit > 0 {
+		along = min(along, fit)
+	}
+	along = min(along, y.n)
+	part := x.n
+	if run := along * size; run*part > linesSet {
+		for part = max(1, linesSet/2/run); x.n%part != 0; part-- {
+		}
+		if run*part < streamRow {
+			return false
+		}
+	}
+	r.inner = axis{part, x.d, x.s}
+	j.axes[near] = axis{x.n / part, part * x.d, part * x.s}
+	j.block(next, along, row)
+	j.axes[near] = x
+	return true
+}
+
+func (stringRows) move(j *job, d, s, na, nb int64, _ *scratch) {
+	for i := range na {
+		to := unsafe.Slice((*string)(unsafe.Add(j.dst, d+i*j.a.d)), nb)
+		copy(to, unsafe.Slice((*string)(unsafe.Add(j.src, s+i*j.a.s)), nb))
+	}
+}
+
+// move moves na rows of nb elements.
+func (r *denseRows) move(j *job, d, s, na, nb int64, sc *scratch) {
+	size := nb * r.width
 	switch path := j.pathOf(d, na, size); {
 	case kernels.Move == nil || path == cached && size > longRow:
 		moveSpans(j.dst, j.src, d, s, na, j.a.d, j.a.s, size)
 	case path == cached:
-		j.moveShort(ptr(j.dst, d), ptr(j.src, s), j.a.d, na, size)
+		r.moveShort(j, ptr(j.dst, d), ptr(j.src, s), j.a.d, na, size)
 	case path == streamed && na == 1:
 		kernels.Stream(ptr(j.dst, d), ptr(j.src, s), 0, sc.next-s, size, 1)
 	case path == streamed:
 		kernels.Stream(ptr(j.dst, d), ptr(j.src, s), j.a.d, j.a.s, size, na)
 	case kernels.Direct && size >= cacheLine:
-		j.joinRows(d, s, na, size)
+		r.join(j, d, s, na, size)
 	default:
-		if j.shuffled == picks && j.shuffle.Ahead == 0 && na == j.a.n {
+		if r.shuffle.picks && r.shuffle.Ahead == 0 && na == j.a.n {
 			far := (na - 1) * j.a.s
 			j.fetch(sc.next+min(0, far), size+magnitude(far))
 		}
-		j.stageRows(d, s, na, size, sc)
+		r.stage(j, d, s, na, size, sc)
 	}
 }
 
-// stageRows moves na rows that are neighbours in the destination by way of a buffer.
-func (j *job) stageRows(d, s, na, size int64, sc *scratch) {
+// stage moves na rows that are neighbours in the destination by way of a buffer.
+func (r *denseRows) stage(j *job, d, s, na, size int64, sc *scratch) {
 	buf, piece := (*byte)(room(&sc.tile, na*size)), na
 	if kernels.Direct {
 		// Whole lines of it at a time, as long as the rows make some.
@@ -106,15 +238,24 @@ func (j *job) stageRows(d, s, na, size int64, sc *scratch) {
 	}
 	for ; na > 0; na -= piece {
 		n := min(na, piece)
-		j.moveShort(buf, ptr(j.src, s), size, n, size)
+		r.moveShort(j, buf, ptr(j.src, s), size, n, size)
 		kernels.Stream(ptr(j.dst, d), buf, 0, 0, n*size, 1)
 		d, s = d+n*size, s+n*j.a.s
 	}
 }
 
-// joinRows moves na rows that are neighbours in the destination to whole lines of it, and
+// moveShort moves rows of up to longRow bytes.
+func (r *denseRows) moveShort(j *job, dst, src *byte, dStep, na, size int64) {
+	if k := &r.shuffle; k.kernel != nil && na >= k.Least {
+		k.kernel(dst, src, 0, 0, na, 1, &k.Shuffle)
+		return
+	}
+	kernels.Move(dst, src, dStep, j.a.s, size, na)
+}
+
+// join moves na rows that are neighbours in the destination to whole lines of it, and
 // what is before and after these through the caches.
-func (j *job) joinRows(d, s, na, size int64) {
+func (r *denseRows) join(j *job, d, s, na, size int64) {
 	skip := min(-(int64(uintptr(j.dst))+d)&(cacheLine-1), na*size)
 	lines := (na*size - skip) / cacheLine
 	end := skip + lines*cacheLine
@@ -124,16 +265,17 @@ func (j *job) joinRows(d, s, na, size int64) {
 	copy(span(j.dst, d+end, na*size-end), span(j.src, last+end-(na-1)*size, na*size-end))
 }
 
-// moveSets moves na sets of rows, those of the inner axis.
-func (j *job) moveSets(d, s, na, size int64, sc *scratch) {
-	in, run := &j.inner, na*size
+// move moves na sets of rows, those of the inner axis.
+func (r rowSets) move(j *job, d, s, na, nb int64, sc *scratch) {
+	in, size := &r.inner, nb*r.width
+	run := na * size
 	lines := j.pathOf(d, na, size) == streamed && in.d%cacheLine == 0
 	switch {
 	case kernels.Move == nil:
 		for i := range na {
 			moveSpans(j.dst, j.src, d+i*j.a.d, s+i*j.a.s, in.n, in.d, in.s, size)
 		}
-	case kernels.Stream != nil && j.streams() && j.a.d == size && size < directRow && !(lines && kernels.Direct) && (run >= streamRow || kernels.Direct && run%cacheLine == 0):
+	case kernels.Stream != nil && j.past && j.a.d == size && size < directRow && !(lines && kernels.Direct) && (run >= streamRow || kernels.Direct && run%cacheLine == 0):
 		// The rows of many sets that follow one another become runs.
 		buf := room(&sc.tile, run*in.n)
 		for i := range na {
@@ -148,18 +290,6 @@ func (j *job) moveSets(d, s, na, size int64, sc *scratch) {
 		for i := range na {
 			move(ptr(j.dst, d+i*j.a.d), ptr(j.src, s+i*j.a.s), in.d, in.s, size, in.n)
 		}
-	}
-}
-
-// moveShort moves rows of up to longRow bytes.
-func (j *job) moveShort(dst, src *byte, dStep, na, size int64) {
-	switch {
-	case j.shuffled == picks && na >= j.shuffle.Least:
-		kernels.Pick(dst, src, 0, 0, na, 1, &j.shuffle)
-	case j.shuffled == spreads && na >= j.shuffle.Least:
-		kernels.Spread(dst, src, 0, 0, na, 1, &j.shuffle)
-	default:
-		kernels.Move(dst, src, dStep, j.a.s, size, na)
 	}
 }
 

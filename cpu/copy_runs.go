@@ -1,7 +1,5 @@
 package cpu
 
-import "github.com/restride/restride/internal/simd"
-
 const (
 	// fetchedRun is the length of a run of the source, in bytes, from which the processor
 	// fetches it well by itself.
@@ -17,7 +15,6 @@ const (
 // other: an axis along which all runs go on is job.a, and some rows go along all of it
 // before the next ones. So every run is read from one end to the other.
 type runs struct {
-	on   bool
 	rows int64   // of the destination at a time: a group
 	size int64   // of the longest run, in bytes
 	lead int64   // steps along job.a by which runs are fetched ahead
@@ -26,28 +23,27 @@ type runs struct {
 	ends []int64 // of each group of rows in from
 }
 
-// shortRuns reports whether the rows of a tile, of n elements, over the listed axes, are in
-// short runs.
-func (j *job) shortRuns(n int64, axes []int) bool {
-	if j.packed {
+// shortRuns reports whether the rows of a tile, with all columns, are in short runs.
+func (x *tileAxes) shortRuns() bool {
+	if x.packed {
 		return false
 	}
-	run := n * int64(j.dBits/8)
-	for _, k := range axes {
-		by := magnitude(j.axes[k].s)
+	run := x.i.all * int64(x.dBits/8)
+	for _, k := range x.j.axes[:x.j.n] {
+		by := magnitude(x.axes[k].s)
 		if by > run+cacheLine {
 			break
 		}
-		run += (j.axes[k].n - 1) * by
+		run += (x.axes[k].n - 1) * by
 	}
 	return run < fetchedRun
 }
 
 // nearest returns the free axis whose source is nearest, -1 if there is none.
-func (j *job) nearest(free func(int) bool) int {
+func (x *tileAxes) nearest() int {
 	found := -1
-	for k := range j.rank {
-		if free(k) && (found < 0 || magnitude(j.axes[k].s) < magnitude(j.axes[found].s)) {
+	for k := range x.rank {
+		if x.free(k) && (found < 0 || magnitude(x.axes[k].s) < magnitude(x.axes[found].s)) {
 			found = k
 		}
 	}
@@ -62,10 +58,9 @@ func (j *job) runSteps(n int64) int64 {
 	return (j.a.n + tiles - 1) / tiles
 }
 
-// planRuns lists the runs of a tile's rows of so many bytes.
-func (j *job) planRuns(row int64) {
-	t, size := &j.tile, int64(j.dBits/8)
-	r := &t.runs
+// plan lists the runs of a tile's rows of so many bytes.
+func (r *runs) plan(j *job, t *tile, row int64) {
+	size := int64(j.dBits / 8)
 	line := cacheLine / size
 	r.rows = runLines * line
 	more := line // rows before the first whole line, if there are any
@@ -101,14 +96,19 @@ func oneWay(rows []int64, most int64) int {
 	return n
 }
 
-// streamRuns is streamTile for a tile whose rows are in short runs, of so many steps along job.a.
-func (j *job) streamRuns(k *simd.Transposer, size, d, s, steps, nj int64, sc *scratch) {
-	t := &j.tile
+// runTile moves tiles whose rows are in short runs past the caches.
+type runTile struct{ *tile }
+
+func (runTile) name() string { return "tiles of short runs" }
+
+func (m runTile) move(j *job, d, s, na, nb int64, sc *scratch) {
+	t, size, nj := m.tile, m.width, nb*m.jIn
+	sc.tileRows = nj
 	r := &t.runs
 	groups := (nj + r.rows - 1) / r.rows
 	for group := range groups {
-		for step := range steps {
-			j.fetchRuns(group, step+r.lead, steps, groups, s, sc)
+		for step := range na {
+			r.fetch(j, group, step+r.lead, na, groups, s, sc)
 			to := d + step*j.a.d
 			first, last := group*r.rows, min((group+1)*r.rows, nj)
 			if t.dStep%cacheLine == 0 {
@@ -119,15 +119,14 @@ func (j *job) streamRuns(k *simd.Transposer, size, d, s, steps, nj int64, sc *sc
 				}
 				last = min(last+skip, nj)
 			}
-			j.streamRows(k, size, to, s+step*j.a.s, t.iIn, first, last, ahead{}, sc)
+			t.streamRows(j, to, s+step*j.a.s, t.iIn, first, last, ahead{}, sc)
 		}
 	}
 }
 
-// fetchRuns fetches the runs of a group of rows at a step. Steps behind the last one are those of
+// fetch fetches the runs of a group of rows at a step. Steps behind the last one are those of
 // the next group, and behind the last group those of the next tile.
-func (j *job) fetchRuns(group, step, steps, groups, s int64, sc *scratch) {
-	r := &j.tile.runs
+func (r *runs) fetch(j *job, group, step, steps, groups, s int64, sc *scratch) {
 	group, step = group+step/steps, step%steps
 	if group >= groups {
 		if group > groups || step >= r.last || sc.next == s {

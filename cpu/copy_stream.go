@@ -26,40 +26,47 @@ type ahead struct {
 	rows *int64
 }
 
-// streamTile is transposeTile past the caches.
-func (j *job) streamTile(k *simd.Transposer, size, d, s, ni, nj int64, sc *scratch) {
+// streamTile moves tiles past the caches.
+type streamTile struct{ *tile }
+
+func (streamTile) name() string { return "streamed tiles" }
+
+func (m streamTile) move(j *job, d, s, na, nb int64, sc *scratch) {
+	ni, nj := na*m.iIn, nb*m.jIn
+	sc.tileRows = nj
 	var next ahead
 	if sc.next != s {
-		next = ahead{ptr(j.src, sc.next), &j.tile.sTab[0]}
+		next = ahead{ptr(j.src, sc.next), &m.sTab[0]}
 	}
-	j.streamRows(k, size, d, s, ni, 0, nj, next, sc)
+	m.streamRows(j, d, s, ni, 0, nj, next, sc)
 }
 
 // streamRows does the rows [from, to) of a tile: by whole lines of the destination those
 // that make some, and what is before and after these in pieces.
-func (j *job) streamRows(k *simd.Transposer, size, d, s, ni, from, to int64, after ahead, sc *scratch) {
-	skip, whole := j.wholeLines(k, size, d+from*size, s, ni, to-from, sc)
+func (t *tile) streamRows(j *job, d, s, ni, from, to int64, after ahead, sc *scratch) {
+	size := t.width
+	skip, whole := t.wholeLines(j, d+from*size, s, ni, to-from, sc)
 	if whole == 0 {
-		j.streamPieces(k, size, d, s, ni, from, to, after, sc)
+		t.streamPieces(j, d, s, ni, from, to, after, sc)
 		return
 	}
 	lines := from + skip
-	j.streamPieces(k, size, d, s, ni, from, lines, ahead{}, sc)
+	t.streamPieces(j, d, s, ni, from, lines, ahead{}, sc)
 	next := after
 	if lines+whole < to {
 		next.src = nil
 	}
 	if ni*size < cacheLine {
-		j.fetchShort(next, whole, ni*size)
+		t.fetchShort(next, whole, ni*size)
 		next.src = nil
 	}
-	j.streamLines(k, size, d+lines*size, s, ni, j.tile.sTab[lines:lines+whole], next, sc)
-	j.streamPieces(k, size, d, s, ni, lines+whole, to, after, sc)
+	t.streamLines(j, d+lines*size, s, ni, t.sTab[lines:lines+whole], next, sc)
+	t.streamPieces(j, d, s, ni, lines+whole, to, after, sc)
 }
 
 // streamLines does rows that make whole lines.
-func (j *job) streamLines(k *simd.Transposer, size, d, s, ni int64, rows []int64, next ahead, sc *scratch) {
-	t, m := &j.tile, int64(len(rows))
+func (t *tile) streamLines(j *job, d, s, ni int64, rows []int64, next ahead, sc *scratch) {
+	k, size, m := t.kernels, t.width, int64(len(rows))
 	dst, src, work := ptr(j.dst, d), ptr(j.src, s), (*byte)(room(&sc.stage, simd.StreamWork))
 	staged := ni*size >= cacheLine && k.Staged != nil && t.crowded
 	switch {
@@ -78,8 +85,8 @@ func (j *job) streamLines(k *simd.Transposer, size, d, s, ni int64, rows []int64
 
 // wholeLines returns how many of m rows make whole lines of the destination that a kernel
 // writes, and how many come before these.
-func (j *job) wholeLines(k *simd.Transposer, size, d, s, ni, m int64, sc *scratch) (skip, whole int64) {
-	t := &j.tile
+func (t *tile) wholeLines(j *job, d, s, ni, m int64, sc *scratch) (skip, whole int64) {
+	k, size := t.kernels, t.width
 	at := int64(uintptr(j.dst)) + d
 	skip = -at & (cacheLine - 1) / size
 	switch {
@@ -98,8 +105,8 @@ func (j *job) wholeLines(k *simd.Transposer, size, d, s, ni, m int64, sc *scratc
 // streamPieces does the rows [from, to) of a tile through a buffer, a piece at a time;
 // meanwhile the next piece is fetched: rows that are far apart are too many for the
 // processor to fetch by itself.
-func (j *job) streamPieces(k *simd.Transposer, size, d, s, ni, from, to int64, after ahead, sc *scratch) {
-	t := &j.tile
+func (t *tile) streamPieces(j *job, d, s, ni, from, to int64, after ahead, sc *scratch) {
+	size := t.width
 	cols := min(pieceRow/size, ni)
 	most := max(pieceBytes/(size*cols)&^31, leastPiece)
 	for first := from; first < to; first += most {
@@ -119,11 +126,11 @@ func (j *job) streamPieces(k *simd.Transposer, size, d, s, ni, from, to int64, a
 				next = ahead{ptr(j.src, s), &t.sTab[min(first+m, to-m)]}
 			}
 			if n*size < cacheLine {
-				j.fetchShort(next, m, n*size)
+				t.fetchShort(next, m, n*size)
 				next.src = nil
 			}
 			buf := room(&sc.tile, (max(n, 16/size)+1)*stride+cacheLine)
-			j.transposePiece(k, size, buf, stride, s+i*size, rows, n, next, sc)
+			t.transposePiece(j, buf, stride, s+i*size, rows, n, next, sc)
 			at, tab := t.from(d+first*size, i)
 			if joined {
 				run, n = n*run, 1
@@ -136,8 +143,8 @@ func (j *job) streamPieces(k *simd.Transposer, size, d, s, ni, from, to int64, a
 
 // fetchShort fetches m rows that are shorter than a line. Those whose lines follow one
 // another the processor fetches by itself.
-func (j *job) fetchShort(next ahead, m, size int64) {
-	if by := j.tile.sStep; next.src != nil && (by == 0 || magnitude(by) > cacheLine) {
+func (t *tile) fetchShort(next ahead, m, size int64) {
+	if by := t.sStep; next.src != nil && (by == 0 || magnitude(by) > cacheLine) {
 		kernels.FetchRows(next.src, next.rows, m, size)
 	}
 }
@@ -154,15 +161,15 @@ func crowdedRows(rows []int64, w int64) bool {
 
 // transposePiece transposes n columns of rows to buf. Bytes of crowded rows are brought
 // together first.
-func (j *job) transposePiece(k *simd.Transposer, size int64, buf unsafe.Pointer, stride, s int64, rows []int64, n int64, next ahead, sc *scratch) {
-	m := int64(len(rows))
+func (t *tile) transposePiece(j *job, buf unsafe.Pointer, stride, s int64, rows []int64, n int64, next ahead, sc *scratch) {
+	k, size, m := t.kernels, t.width, int64(len(rows))
 	if even, by := evenly(rows); size == 1 && n == pieceRow && m >= leastPiece && even == m && by%crowded == 0 {
 		stage := room(&sc.stage, m*pieceRow)
 		kernels.Move((*byte)(stage), ptr(j.src, s+rows[0]), pieceRow, by, pieceRow, m)
 		transposeRows(k, size, buf, 0, stride, stage, 0, stagedPiece[:m], n, next)
 		return
 	}
-	transposePadded(k, size, buf, stride, j.src, s, rows, n, j.tile.holds(s-j.sOff, 16, sc.tileRows), next, sc)
+	transposePadded(k, size, buf, stride, j.src, s, rows, n, t.holds(s-j.sOff, 16, sc.tileRows), next, sc)
 }
 
 // stagedPiece are the offsets of rows of a piece that were brought together.

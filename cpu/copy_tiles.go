@@ -53,205 +53,185 @@ type tile struct {
 	sStep    int64 // between rows in the source; 0: it varies
 	crowded  bool  // these fall into few sets of L1
 	stride   int64 // between rows in the buffer
-	direct   bool  // no buffer: rows of the destination one by one
 	sMost    int64 // the highest of sTab
 	sRest    int64 // the highest of those that the last tile along b has
 	reach    int64 // from the source's first element to the end of its highest one
-	threes   threes
-	runs     runs
-	placed   bool // rows of the destination are on lines, but not evenly apart
+	placed   bool  // rows of the destination are on lines, but not evenly apart
+
+	width   int64            // of an element, in bytes
+	kernels *simd.Transposer // for it
+	loops   *loops
+	runs    runs
 }
 
-// planTile plans tiles between the innermost axis and axis near, where the source is
-// dense. False: a side is too short to pay.
-func (j *job) planTile(near int) bool {
-	if j.planThrees(near) {
-		return true
-	}
-	du, su := j.unit(j.dBits), j.unit(j.sBits)
-	w := int64(j.dBits)
-	last := j.rank - 1
-	var used uint64
-	use := func(k int) { used |= 1 << k }
-	free := func(k int) bool { return used>>k&1 == 0 }
-	use(near)
-	use(last)
-
-	// j: outward from the innermost axis of the destination.
-	var jAxes, iAxes [maxAxes]int
-	nj, jIn := 1, int64(1)
-	jAxes[0] = last
-	for k := last - 1; k >= 0 && free(k); k-- {
-		run := jIn * j.axes[jAxes[nj-1]].n
-		if run*w >= tileRun*8 || run > tileRows/2 || j.axes[k].d != run*du {
-			break
-		}
-		jIn = run
-		jAxes[nj] = k
-		nj++
-		use(k)
-	}
-	// i: outward from the innermost axis of the source. If that runs backwards, it is
-	// walked so that the destination does.
-	sign := int64(1)
-	if j.axes[near].s < 0 {
-		sign = -1
-	}
-	ni, iIn := 1, int64(1)
-	iAxes[0] = near
-	for grown := !j.oneBlock(near, jIn*j.axes[jAxes[nj-1]].n); grown; {
-		grown = false
-		run := iIn * j.axes[iAxes[ni-1]].n
-		if run*w >= tileRun*8 || run > tileCols/2 {
-			break
-		}
-		for k := range last {
-			if free(k) && j.axes[k].s == sign*run*su {
-				iIn = run
-				iAxes[ni] = k
-				ni++
-				use(k)
-				grown = true
-				break
-			}
-		}
-	}
-	ai, bi := iAxes[ni-1], jAxes[nj-1]
-	iAll, jAll := iIn*j.axes[ai].n, jIn*j.axes[bi].n
-	if short := min(iAll, jAll); short < leastSide || w < 8 && short < leastPackedSide {
-		return false
-	}
-	if sign < 0 {
-		for _, k := range iAxes[:ni] {
-			x := &j.axes[k]
-			j.dOff += (x.n - 1) * x.d
-			j.sOff += (x.n - 1) * x.s
-			x.d, x.s = -x.d, -x.s
-		}
-	}
-
-	plain := kernels.Level == simd.None && !j.packed
-	joined := magnitude(j.axes[near].d) == jAll*du && jAll*w <= farTileRun*8
-	// Single bytes are transposed in words; for others, a buffer costs more than it saves.
-	j.tile.direct = plain && joined && ni == 1 && nj == 1 && w > 8 && jAll <= fewRows && jAll*w >= cacheLine*8
-	room := int64(nearTile)
-	if !joined || j.tile.direct {
-		// Small copies have many small tiles, which keep all workers busy.
-		room = min(max(j.bytes/32, nearTile), farTile)
-	}
-	room = room * 8 / w
-	side := int64(1)
-	for side*side < room {
-		side *= 2
-	}
-	jSide := min(jAll, side, tileRows)
-	iSide := min(iAll, room/jSide, tileCols)
-	jSide = min(jAll, room/iSide, tileRows)
-	if j.tile.direct {
-		iSide, jSide = room/jAll, jAll
-	}
-	j.tile.runs.on, j.tile.placed = false, false
+// noTiles says why tiles do not pay, "" if they may.
+func (j *job) noTiles() refusal {
 	switch {
-	case kernels.ScatterRows == nil || !j.streams():
-	case ni == 1:
-		iSide, jSide = j.longTile(near, iAll, jAll)
-		j.tile.runs.on = iSide == iAll && j.shortRuns(iAll, jAxes[:nj])
-	case j.onLines(iAxes[:ni]):
-		j.tile.placed = true
-		iSide, jSide = j.longTile(near, iAll, jAll)
-		iSide = j.placedSide(min(iSide, placedCols), iIn, iAll)
+	case !j.near.dense:
+		return notDense
+	case j.near.unit < 0:
+		return notNear
+	case j.strings:
+		return areStrings
+	case j.dBits == 1:
+		return otherWidth
+	case j.bytes <= 256, j.bytes <= 4<<10 && j.dBits >= 32 && kernels.Level == simd.None:
+		return tooSmall
+	case j.class == broadcast && j.axes[j.rank-1].n*int64(j.dBits) < 8*cacheLine, j.class == general:
+		return ""
 	}
-	j.a, j.b = j.axes[ai], j.axes[bi]
-	if j.tile.runs.on {
+	return otherClass
+}
+
+// tileCost is the cost of tiles with so many elements for each pair of indices along a and b. The
+// smaller a tile, the more terms a block may have that is faster.
+func (j *job) tileCost(inner int64) int64 {
+	return permutedTile*8/(j.a.n*j.b.n*inner*int64(j.dBits)) + 1
+}
+
+// planTile plans tiles between the innermost axis and another one, where the source is dense.
+func planTile(j *job, _ int64) (mover, int64, refusal) {
+	x := tileAxes{pair: &j.pair}
+	x.grow()
+	w := int64(j.dBits)
+	if short := min(x.i.all, x.j.all); short < leastSide || w < 8 && short < leastPackedSide {
+		return nil, 0, tooShort
+	}
+	x.turn()
+	t := &j.memory.tile
+	how := t.plan(j, &x)
+	j.class, j.follows = transpose, true
+	return t.mover(j, how), j.tileCost(t.iIn * t.jIn), ""
+}
+
+// tileCut is how tiles are cut.
+type tileCut uint8
+
+const (
+	nearTiles tileCut = iota // written through the caches
+	fewTiles                 // the same, in a loop over few rows of the source, without a buffer
+	longTiles                // long ones, written past the caches
+	runTiles                 // long ones with all columns, whose rows are in short runs of the source
+)
+
+// plan cuts the axes into tiles.
+func (t *tile) plan(j *job, x *tileAxes) tileCut {
+	w := int64(j.dBits)
+	plain := kernels.Level == simd.None && !j.packed
+	joined := magnitude(j.axes[x.i.axes[0]].d) == x.j.all*j.unit(j.dBits) && x.j.all*w <= farTileRun*8
+	iSide, jSide, how := t.sides(j, x, plain, joined)
+	j.a, j.b = j.axes[x.i.last()], j.axes[x.j.last()]
+	t.iIn, t.jIn = x.i.in, x.j.in
+	if how == runTiles {
 		// All columns are in a tile, and so is an axis along which the runs go on.
-		j.a, iIn, iSide = axis{n: 1}, iAll, iAll
-		if k := j.nearest(free); k >= 0 {
-			use(k)
+		j.a, t.iIn, iSide = axis{n: 1}, x.i.all, x.i.all
+		if k := x.nearest(); k >= 0 {
+			x.use(k)
 			j.a = j.axes[k]
-			iSide *= j.runSteps(iAll * jSide)
+			iSide *= j.runSteps(x.i.all * jSide)
 		}
 	}
 	j.nOut = 0
 	for k := range j.rank {
-		if free(k) {
+		if x.free(k) {
 			j.outer[j.nOut] = j.axes[k]
 			j.nOut++
 		}
 	}
-	blkA, blkB := max(1, iSide/iIn), max(1, jSide/jIn)
-	j.tile.iIn, j.tile.jIn = iIn, jIn
+	blkA, blkB := max(1, iSide/t.iIn), max(1, jSide/t.jIn)
 	// Whole cache lines and whole words, where there are several blocks.
-	j.cut(roundDown(blkA, j.a.n, iIn), roundDown(blkB, j.b.n, jIn))
-	cols := min(iIn*j.blkA, tileCols)
-	if j.tile.placed {
-		cols = iIn * j.blkA
+	j.cut(roundDown(blkA, j.a.n, t.iIn), roundDown(blkB, j.b.n, t.jIn))
+	t.tabulate(j, x)
+	run := (t.jIn*j.blkB*w + 7) / 8
+	if t.stride = apart(run); plain && joined && t.dStep == run {
+		t.stride = run // a small tile: it goes out as one
 	}
-	j.tabulate(&j.tile.dTab, cols, iAxes[:ni], func(x *axis) int64 { return x.d })
-	j.tabulate(&j.tile.sTab, jIn*j.blkB, jAxes[:nj], func(x *axis) int64 { return x.s })
-	run := (jIn*j.blkB*w + 7) / 8
-	j.tile.stride = apart(run)
-	j.tile.dStep, j.tile.sStep = step(j.tile.dTab), step(j.tile.sTab)
-	j.tile.crowded = crowdedRows(j.tile.sTab, w)
-	if plain && joined && j.tile.dStep == run {
-		j.tile.stride = run // a small tile: it goes out as one
+	if how == runTiles {
+		t.runs.plan(j, t, x.i.all*w/8)
 	}
-	if j.tile.runs.on {
-		j.planRuns(iAll * w / 8)
+	return how
+}
+
+// sides returns how many columns and rows a tile has.
+func (t *tile) sides(j *job, x *tileAxes, plain, joined bool) (iSide, jSide int64, how tileCut) {
+	w, iAll, jAll := int64(j.dBits), x.i.all, x.j.all
+	// Single bytes are transposed in words; for others, a buffer costs more than it saves.
+	few := plain && joined && x.i.n == 1 && x.j.n == 1 && w > 8 && jAll <= fewRows && jAll*w >= cacheLine*8
+	room := int64(nearTile)
+	if !joined || few {
+		// Small copies have many small tiles, which keep all workers busy.
+		room = min(max(j.bytes/32, nearTile), farTile)
 	}
-	j.tile.sMost = slices.Max(j.tile.sTab)
-	j.tile.sRest = slices.Max(j.tile.sTab[:jIn*(j.b.n-(j.numB-1)*j.blkB)])
-	j.tile.reach = su
+	room = room * 8 / w
+	t.placed = false
+	if few {
+		return room / jAll, jAll, fewTiles
+	}
+	if kernels.ScatterRows != nil && j.streams() {
+		switch {
+		case x.i.n == 1:
+			iSide, jSide = x.long()
+			if iSide == iAll && x.shortRuns() {
+				return iSide, jSide, runTiles
+			}
+			return iSide, jSide, longTiles
+		case x.onLines():
+			t.placed = true
+			iSide, jSide = x.long()
+			return x.placed(min(iSide, placedCols)), jSide, longTiles
+		}
+	}
+	side := int64(1)
+	for side*side < room {
+		side *= 2
+	}
+	jSide = min(jAll, side, tileRows)
+	iSide = min(iAll, room/jSide, tileCols)
+	return iSide, min(jAll, room/iSide, tileRows), nearTiles
+}
+
+// tabulate sets the tables, and what is known of their offsets.
+func (t *tile) tabulate(j *job, x *tileAxes) {
+	cols := t.iIn * j.blkA
+	if !t.placed {
+		cols = min(cols, tileCols)
+	}
+	x.i.tabulate(&t.dTab, cols, &j.pair, func(x *axis) int64 { return x.d })
+	x.j.tabulate(&t.sTab, t.jIn*j.blkB, &j.pair, func(x *axis) int64 { return x.s })
+	t.dStep, t.sStep = step(t.dTab), step(t.sTab)
+	t.crowded = crowdedRows(t.sTab, int64(j.dBits))
+	t.sMost = slices.Max(t.sTab)
+	t.sRest = slices.Max(t.sTab[:t.jIn*(j.b.n-(j.numB-1)*j.blkB)])
+	t.reach = j.unit(j.sBits)
 	for _, x := range j.axes[:j.rank] {
-		j.tile.reach += max(0, (x.n-1)*x.s)
+		t.reach += max(0, (x.n-1)*x.s)
 	}
-	return true
 }
 
-// oneBlock reports whether columns of n elements are few bytes each, and neighbours in the
-// destination along axis near: a block, which columns along other axes as well would tear apart.
-func (j *job) oneBlock(near int, n int64) bool {
-	x, column := &j.axes[near], n*int64(j.dBits/8)
-	return kernels.ScatterRows != nil && !j.packed && magnitude(x.d) == column && column <= blockColumn && x.n*column >= leastBlock
-}
-
-// onLines reports whether along the listed axes, of a transpose by vectors, the destination
-// goes from one place in a line to the same place in another.
-func (j *job) onLines(axes []int) bool {
-	steps := int64(0)
-	for _, k := range axes {
-		steps |= j.axes[k].d
+// mover returns what moves the tiles, of a job of class transpose.
+func (t *tile) mover(j *job, how tileCut) mover {
+	if j.packed {
+		switch {
+		case kernels.Packed4.Wide != nil:
+			return packedTile{t}
+		case kernels.Split4 != nil:
+			return splitTile{t}
+		}
+		return wordTile{t}
 	}
-	return !j.packed && steps%cacheLine == 0
-}
-
-// placedSide returns how many of all columns a placed tile has, about most at the most. It has
-// whole runs of so many columns: of those over the inner axes. As many make whole lines of the
-// source, so that no line is in two tiles; if these are too many, each tile has about the same
-// number of runs.
-func (j *job) placedSide(most, run, all int64) int64 {
-	line := cacheLine * 8 / int64(j.dBits)
-	if unit := line * run / min(line, run&-run); unit <= most {
-		return most / unit * unit
+	t.width, t.loops = int64(j.dBits/8), loopsOf(&j.pair)
+	t.kernels = transposer(t.width)
+	switch {
+	case t.kernels.Wide == nil && how == fewTiles:
+		return fewTile{t}
+	case t.kernels.Wide == nil:
+		return loopTile{t}
+	case how == runTiles:
+		return runTile{t}
+	case j.streams():
+		return streamTile{t}
 	}
-	most = max(most, run)
-	tiles := (all + most - 1) / most
-	return (all/run + tiles - 1) / tiles * run
-}
-
-// longTile returns the sides of a tile that is written past the caches. What counts
-// then are the prefetchers, which gain by long rows of the source. Where rows of the
-// destination share lines, longer ones share fewer. Small copies have many small tiles,
-// which keep all workers busy.
-func (j *job) longTile(near int, iAll, jAll int64) (i, k int64) {
-	line := cacheLine * 8 / int64(j.dBits)
-	long, few := int64(2048), line
-	if j.axes[near].d*j.unitBits()%(cacheLine*8) != 0 {
-		few = min(16*line, tileRows)
-	}
-	room := min(long*few, max(j.bytes*8/int64(j.dBits)/32, 16*line*line))
-	k = min(jAll, few)
-	i = min(iAll, room/k, long)
-	return i, min(jAll, room/i, tileRows)
+	return vectorTile{t}
 }
 
 // apart is the distance of rows of run bytes in a buffer: an odd number of cache lines, so
@@ -300,32 +280,6 @@ func roundDown(blk, n, in int64) int64 {
 	return blk
 }
 
-// tabulate sets a table to the offsets of the first n indices over the listed axes,
-// the first of them fastest.
-func (j *job) tabulate(to *[]int64, n int64, axes []int, step func(*axis) int64) {
-	tab := slices.Grow((*to)[:0], int(n))[:n]
-	*to = tab
-	if len(axes) == 1 {
-		by := step(&j.axes[axes[0]])
-		for k := range tab {
-			tab[k] = int64(k) * by
-		}
-		return
-	}
-	for k := range tab {
-		at, rest := int64(0), int64(k)
-		for m, x := range axes {
-			i := rest
-			if m < len(axes)-1 {
-				i = rest % j.axes[x].n
-				rest /= j.axes[x].n
-			}
-			at += i * step(&j.axes[x])
-		}
-		tab[k] = at
-	}
-}
-
 // buffered returns the distance of rows of run bytes in the buffer, and whether they
 // are joined: rows that follow one another on both sides are written as one.
 func (t *tile) buffered(run int64) (stride int64, joined bool) {
@@ -333,4 +287,13 @@ func (t *tile) buffered(run int64) (stride int64, joined bool) {
 		return run, true
 	}
 	return t.stride, false
+}
+
+// from returns the offsets of the rows from the i-th on, and the base that they add to.
+// Rows beyond those of dTab are evenly apart.
+func (t *tile) from(d, i int64) (int64, []int64) {
+	if t.dStep != 0 {
+		return d + i*t.dStep, t.dTab
+	}
+	return d, t.dTab[i:]
 }

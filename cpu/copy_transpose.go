@@ -7,38 +7,74 @@ import (
 	"github.com/restride/restride/internal/simd"
 )
 
-// moveTile moves one tile of na by nb (in units of job.a and job.b): it reads dense
+// A mover of tiles moves one of na by nb (in units of job.a and job.b): it reads dense
 // pieces of source rows, transposes them into a buffer, and writes dense pieces of
 // destination rows from there. So every cache line of either side is visited once,
 // even if the rows fall into few of the cache's sets.
-func moveTile[W word](j *job, d, s, na, nb int64, sc *scratch) {
-	size := int64(unsafe.Sizeof(*new(W)))
-	t := &j.tile
-	if t.threes != noThrees {
-		moveThrees[W](j, d, s, na, nb)
-		return
-	}
+
+// loopTile moves tiles by loops in Go.
+type loopTile struct{ *tile }
+
+func (loopTile) name() string { return "tiles in loops" }
+
+func (t loopTile) move(j *job, d, s, na, nb int64, sc *scratch) {
 	ni, nj := na*t.iIn, nb*t.jIn
-	if k := transposer(size); k.Wide != nil {
-		j.transposeTile(k, size, d, s, ni, nj, sc)
-		return
-	}
-	run := nj * size
-	if t.direct {
-		for i := range ni {
-			moveElementRow[W](j.dst, j.src, d+i*j.a.d, s+i*size, axis{nj, size, j.b.s})
-		}
-		return
-	}
+	run := nj * t.width
 	stride, joined := t.buffered(run)
 	buf := room(&sc.tile, ni*stride)
-	transposeColumns[W](buf, stride, j.src, s, t.sTab[:nj], ni)
+	t.loops.columns(buf, stride, j.src, s, t.sTab[:nj], ni)
 	if joined {
 		copy(span(j.dst, d, ni*run), span(buf, 0, ni*run))
 		return
 	}
 	for i := range ni {
 		copy(span(j.dst, d+t.dTab[i], run), span(buf, i*stride, run))
+	}
+}
+
+// fewTile moves tiles of few rows of the source in a loop, without a buffer: rows of the
+// destination one by one.
+type fewTile struct{ *tile }
+
+func (fewTile) name() string { return "tiles of few rows in loops" }
+
+func (t fewTile) move(j *job, d, s, na, nb int64, _ *scratch) {
+	ni, nj := na*t.iIn, nb*t.jIn
+	for i := range ni {
+		t.loops.row(j.dst, j.src, d+i*j.a.d, s+i*t.width, axis{nj, t.width, j.b.s})
+	}
+}
+
+// vectorTile moves tiles by vectors. Where rows of the destination are evenly apart,
+// they are written from registers; elsewhere some rows at a time go through a buffer.
+type vectorTile struct{ *tile }
+
+func (vectorTile) name() string { return "tiles" }
+
+func (t vectorTile) move(j *job, d, s, na, nb int64, sc *scratch) {
+	k, size, ni, nj := t.kernels, t.width, na*t.iIn, nb*t.jIn
+	rows := t.sTab[:nj]
+	least := 16 / size // columns, and rows, of the smallest block
+	if t.dStep != 0 && ni >= least && nj >= least {
+		transposeRows(k, size, j.dst, d, t.dStep, j.src, s, rows, ni, ahead{})
+		return
+	}
+	run := nj * size
+	stride, joined := t.buffered(run)
+	most := max(transposeBuffer/stride, least)
+	most = min(most, tileCols) // dTab has no more
+	for i := int64(0); i < ni; i += most {
+		n := min(most, ni-i)
+		buf := room(&sc.tile, (max(n, least)+1)*stride+cacheLine)
+		transposePadded(k, size, buf, stride, j.src, s+i*size, rows, n, t.holds(s+i*size-j.sOff, 16, nj), ahead{}, sc)
+		to, tab := t.from(d, i)
+		out, count := run, n
+		if joined {
+			out, count = n*run, 1
+		}
+		for i := range count {
+			copy(span(j.dst, to+tab[i], out), span(buf, i*stride, out))
+		}
 	}
 }
 
@@ -194,53 +230,6 @@ const transposeBuffer = 32 << 10
 // transposer returns the kernels for elements of size bytes.
 func transposer(size int64) *simd.Transposer {
 	return &kernels.Transpose[bits.TrailingZeros64(uint64(size))]
-}
-
-// transposeTile is moveTile by vectors. Where rows of the destination are evenly apart,
-// they are written from registers; elsewhere some rows at a time go through a buffer.
-func (j *job) transposeTile(k *simd.Transposer, size, d, s, ni, nj int64, sc *scratch) {
-	t := &j.tile
-	sc.tileRows = nj
-	switch {
-	case t.runs.on:
-		j.streamRuns(k, size, d, s, ni/t.iIn, nj, sc)
-		return
-	case j.streams():
-		j.streamTile(k, size, d, s, ni, nj, sc)
-		return
-	}
-	rows := t.sTab[:nj]
-	least := 16 / size // columns, and rows, of the smallest block
-	if t.dStep != 0 && ni >= least && nj >= least {
-		transposeRows(k, size, j.dst, d, t.dStep, j.src, s, rows, ni, ahead{})
-		return
-	}
-	run := nj * size
-	stride, joined := t.buffered(run)
-	most := max(transposeBuffer/stride, least)
-	most = min(most, tileCols) // dTab has no more
-	for i := int64(0); i < ni; i += most {
-		n := min(most, ni-i)
-		buf := room(&sc.tile, (max(n, least)+1)*stride+cacheLine)
-		transposePadded(k, size, buf, stride, j.src, s+i*size, rows, n, t.holds(s+i*size-j.sOff, 16, nj), ahead{}, sc)
-		to, tab := t.from(d, i)
-		out, count := run, n
-		if joined {
-			out, count = n*run, 1
-		}
-		for i := range count {
-			copy(span(j.dst, to+tab[i], out), span(buf, i*stride, out))
-		}
-	}
-}
-
-// from returns the offsets of the rows from the i-th on, and the base that they add to.
-// Rows beyond those of dTab are evenly apart.
-func (t *tile) from(d, i int64) (int64, []int64) {
-	if t.dStep != 0 {
-		return d + i*t.dStep, t.dTab
-	}
-	return d, t.dTab[i:]
 }
 
 // transposeRows writes n columns as rows: 16 bytes or more of both. The last block of

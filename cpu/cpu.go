@@ -251,7 +251,7 @@ func (d *Device) forget(q *Queue) {
 	})
 }
 
-// list changes a copy of the list of queues: settle reads the list without a lock.
+// list changes a copy of the list of queues: fence reads the list without a lock.
 func (d *Device) list(change func([]*Queue) []*Queue) {
 	d.listing.Lock()
 	defer d.listing.Unlock()

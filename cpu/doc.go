@@ -34,11 +34,22 @@
 //	bits.*       the same below a byte
 //	bits.convert any conversion: in place, or by way of buffers in L1
 //
-// Short axes of any class are permuted by blocks of some vectors (permute.go), below a byte
-// by way of buffers in L1.
+// Planners (plan.go) are asked in order. Each returns a mover and its cost, or says why not; the
+// cheapest mover moves the blocks of the copy:
 //
-// The files copy_*.go have the classes for elements of a byte and more, bits_*.go for
-// elements below a byte, convert_*.go the conversions, and take_*.go copies by index.
+//	fields            codes of a few bits at any pitch          bits_fields.go
+//	stride3           three interleaved rows                    copy_stride3.go
+//	tiles             transposes                                copy_tiles.go, below a byte bits_transpose.go
+//	permutation       short axes: vectors of permuted bytes     permute.go
+//	delta swaps       the same within words, by bits of indices delta_swaps.go
+//	turned words      the same by rotations and masks           turned_words.go
+//	unpacked blocks   short axes below a byte, by way of bytes  unpacked_blocks.go, nibble_blocks.go
+//	conversion        between types                             convert_*.go
+//	bit rows          rows of elements below a byte             bits_rows.go
+//	rows              rows of dense elements                    copy_rows.go
+//	elements          elements a step apart                     copy_elements.go, copy_shuffles.go
+//
+// The files take_*.go have copies by index.
 //
 // Vector kernels (package internal/simd) move blocks where the processor has AVX2,
 // AVX-512 or NEON, and loops in Go elsewhere; the environment variable RESTRIDE_SIMD

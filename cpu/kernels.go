@@ -12,19 +12,5 @@ var kernels, kernelsErr = simd.Best()
 // one that would not stay in them until it is read. Only tests change it.
 var streamBytes int64 = 4 << 20
 
-// streams reports whether to write past the caches, where kernels can. For tiles that
-// pays sooner: their lines do not come in sequence, and would be fetched to be written.
-func (j *job) streams() bool {
-	least := streamBytes
-	if j.class == transpose {
-		least /= 4
-	}
-	return kernels.Stream != nil && j.bytes >= least
-}
-
-// settle orders what kernels wrote past the caches before what comes next.
-func (j *job) settle() {
-	if j.streams() {
-		kernels.Fence()
-	}
-}
+// streams reports whether to write a result of so many bytes past the caches, where kernels can.
+func streams(bytes int64) bool { return kernels.Stream != nil && bytes >= streamBytes }

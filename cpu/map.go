@@ -29,12 +29,12 @@ func (q *Queue) Map(dst, src, table device.Operand) error {
 	if err := q.hold(op, to, from, entries); err != nil {
 		return err
 	}
-	defer q.letGo(to, from, entries)
+	defer q.releaseMemory(to, from, entries)
 	if dst.Layout.Count() == 0 {
 		return nil
 	}
 	j := jobs.Get().(*job)
-	defer j.drop()
+	defer j.release()
 	j.prepareMap(&dst, &src, readTable(entries.base, &table))
 	j.dst, j.src = to.base, from.base
 	j.execute()
@@ -58,9 +58,9 @@ func readTable(p unsafe.Pointer, table *device.Operand) *[256]uint64 {
 	return all
 }
 
-// prepareMap makes the job of a checked map that has elements: a conversion by the
+// prepareMap makes the pair of a checked map that has elements: a conversion by the
 // table, or an unpacking where elements below a byte become bytes.
-func (j *job) prepareMap(dst, src *device.Operand, table *[256]uint64) {
+func (p *pair) prepareMap(dst, src *device.Operand, table *[256]uint64) {
 	d, s := dst.Layout, src.Layout
 	layout.Simplify(&d, &s)
 	dBits, sBits := dst.Type.Bits(), src.Type.Bits()
@@ -69,17 +69,17 @@ func (j *job) prepareMap(dst, src *device.Operand, table *[256]uint64) {
 		table = combine(table, sBits, wide)
 		dBits, sBits = wide, wide
 	}
-	j.cast = nil
+	p.cast = nil
 	unpacks := dBits == 8 && sBits < 8
 	if !unpacks {
-		j.cast = tableCaster(table, dBits, sBits)
+		p.cast = tableCaster(table, dBits, sBits)
 	}
-	j.load(&d, &s, dBits, sBits, false)
-	j.class = convert
+	p.load(&d, &s, dBits, sBits, false)
+	p.class = convert
 	if unpacks {
-		j.meaning = new(meaning)
+		p.meaning = new(meaning)
 		for x, v := range table[:16] {
-			j.meaning.bytes[x] = byte(v)
+			p.meaning.bytes[x] = byte(v)
 		}
 	}
 }

@@ -29,7 +29,7 @@ type memory struct {
 	// uses counts the long calls on the memory. Free lowers it by freed, and whoever
 	// brings it to exactly freed gives the memory back, so Free does not wait for them.
 	// Brief calls are not counted, which would take as long as the rest of them: Free
-	// waits until no queue is in one (Device.settle).
+	// waits until no queue is in one (Device.fence).
 	uses atomic.Int64
 
 	prev, next *memory // the device's live buffers
@@ -94,7 +94,7 @@ func (m *memory) retire() bool {
 	}
 	m.at.Store(nil)
 	if m.dev != nil {
-		m.dev.settle()
+		m.dev.fence()
 	}
 	if m.uses.Add(-1) == freed {
 		m.giveBack()
@@ -102,8 +102,8 @@ func (m *memory) retire() bool {
 	return true
 }
 
-// settle returns when all brief calls that began before are over.
-func (d *Device) settle() {
+// fence returns when all brief calls that began before are over.
+func (d *Device) fence() {
 	for _, q := range *d.queues.Load() {
 		q.over()
 	}

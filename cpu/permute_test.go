@@ -14,7 +14,7 @@ import (
 )
 
 // Small inner axes in any order, some backwards, in what has gaps on either side and
-// starts anywhere: blocks, boxes, and all that they leave to others.
+// starts anywhere: blocks, unpacked or not, and all that they leave to others.
 func TestSmallAxes(t *testing.T) { cpu.EachLevel(t, testSmallAxes) }
 
 func testSmallAxes(t *testing.T) {

@@ -123,14 +123,8 @@ func (p *plan) run(to, from unsafe.Pointer, dOff, sOff int64, sc *scratch) int64
 	}
 	j.dst, j.src = to, from
 	j.dOff, j.sOff = p.dst.at(dOff), p.src.at(sOff)
-	if j.units == 1 {
-		sc.next = j.sOff // there is none
-		j.kernel(j.dOff, j.sOff, j.blkA, j.blkB, sc)
-		j.settle()
-	} else {
-		j.run(0, j.units, sc)
-	}
-	j.dst, j.src = nil, nil // plans keep no memory alive
+	j.part(0, j.units, sc)
+	j.drop() // plans keep no memory alive
 	return j.bytes
 }
 
@@ -151,7 +145,6 @@ func (p *plan) load(f *form, dst, src *layout.Layout) {
 	j := &p.job
 	p.form, p.name = *f, ""
 	if j.prepare(f, dst, src) {
-		j.parts.lead = 0
 		j.plan()
 	} else {
 		j.units = 0

@@ -29,7 +29,7 @@ func (q *Queue) quantizeBlocks(op string, check func() error, dst, src, scale *d
 	if err := q.hold(op, regions[:]...); err != nil {
 		return err
 	}
-	defer q.letGo(regions[:]...)
+	defer q.releaseMemory(regions[:]...)
 	if dst.Layout.Count() == 0 {
 		return nil
 	}
@@ -142,13 +142,12 @@ func (b *blocks) part(lo, hi int64, sc *scratch) {
 		sc.terms = new(simd.Terms)
 	}
 	last := &b.axes[len(b.axes)-1]
-	var scales job // conversions of those that were found
-	p.in.convert(layout.Float32, b.operands[sideSrc].dtype, plain)
-	p.out.convert(b.code.codes, layout.Float32, plain)
-	scales.convert(b.operands[sideScale].dtype, layout.Float32, plain)
-	p.in.src, p.in.b = b.operands[sideSrc].base, axis{d: 1, s: b.step[sideSrc]}
-	p.out.dst, p.out.b, p.out.bytes = b.operands[sideDst].base, axis{d: b.step[sideDst], s: 1}, b.bytes
-	scales.dst, scales.b = b.operands[sideScale].base, axis{d: last.by[sideScale], s: 1}
+	var scales converter // of those that were found
+	p.in.set(layout.Float32, b.operands[sideSrc].dtype, plain, 1, b.step[sideSrc])
+	p.out.set(b.code.codes, layout.Float32, plain, b.step[sideDst], 1)
+	scales.set(b.operands[sideScale].dtype, layout.Float32, plain, last.by[sideScale], 1)
+	p.in.src, p.out.dst, p.out.past = b.operands[sideSrc].base, b.operands[sideDst].base, streams(b.bytes)
+	scales.dst = b.operands[sideScale].base
 	p.in.dst, p.out.src, scales.src = pointerTo(p.values), pointerTo(p.values), unsafe.Pointer(&sc.terms.Add)
 	joined := last.by[sideDst] == b.n*b.step[sideDst] && last.by[sideSrc] == b.n*b.step[sideSrc]
 	for lo < hi {
@@ -159,14 +158,14 @@ func (b *blocks) part(lo, hi int64, sc *scratch) {
 		if b.n > castPiece {
 			b.long(&p, &at)
 		} else {
-			p.in.valueRow(0, at[sideSrc], some*b.n, sc)
+			p.in.convert(0, at[sideSrc], some*b.n, sc)
 			b.encode(&p, p.values[:some*b.n])
-			p.out.valueRow(at[sideDst], 0, some*b.n, sc)
+			p.out.convert(at[sideDst], 0, some*b.n, sc)
 		}
-		scales.valueRow(at[sideScale], 0, some, sc)
+		scales.convert(at[sideScale], 0, some, sc)
 		lo += some
 	}
-	p.out.settle()
+	p.out.fence()
 }
 
 // encode replaces the numbers of some blocks by their codes, and notes the scales as what
@@ -218,7 +217,7 @@ func (b *blocks) long(p *piece, at *[blockSides]int64) {
 	x, t := float32(0), p.sc.terms
 	for done := int64(0); done < b.n; done += castPiece {
 		m := min(b.n-done, castPiece)
-		p.in.valueRow(0, at[sideSrc]+done*b.step[sideSrc], m, p.sc)
+		p.in.convert(0, at[sideSrc]+done*b.step[sideSrc], m, p.sc)
 		x = largest(p.values[:m], x, done == 0)
 	}
 	scale, factor := b.code.scale(x)
@@ -226,10 +225,10 @@ func (b *blocks) long(p *piece, at *[blockSides]int64) {
 	fill(t.Scale[:linesFor(castPiece)], factor)
 	for done := int64(0); done < b.n; done += castPiece {
 		m := min(b.n-done, castPiece)
-		p.in.valueRow(0, at[sideSrc]+done*b.step[sideSrc], m, p.sc)
+		p.in.convert(0, at[sideSrc]+done*b.step[sideSrc], m, p.sc)
 		bound(p.values[:m])
 		b.code.code(p, p.values[:m], true)
-		p.out.valueRow(at[sideDst]+done*b.step[sideDst], 0, m, p.sc)
+		p.out.convert(at[sideDst]+done*b.step[sideDst], 0, m, p.sc)
 	}
 }
 

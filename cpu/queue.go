@@ -97,7 +97,7 @@ type region struct {
 }
 
 // use finds the memory of a buffer, which is kept until end, or by a long call until
-// letGo.
+// releaseMemory.
 func (q *Queue) use(op, role string, b device.Buffer) (region, error) {
 	var m *memory
 	switch b := b.(type) {
@@ -106,7 +106,7 @@ func (q *Queue) use(op, role string, b device.Buffer) (region, error) {
 	case *stringBuffer:
 		m = &b.memory
 	default:
-		return region{}, layout.Errorf(device.ErrInvalid, op, "%s is a %T, which is no buffer of the cpu device", role, b)
+		return region{}, layout.Errorf(device.ErrInvalid, op, "%s is a %T, which is not a cpu buffer", role, b)
 	}
 	if m.dev != q.dev && m.dev != nil {
 		return region{}, layout.Errorf(device.ErrInvalid, op, "%s is a buffer of another cpu device", role)
@@ -122,11 +122,11 @@ func isFreed(op, role string, m *memory) error {
 	return layout.Errorf(device.ErrClosed, op, "%s, a buffer of size %d, is freed", role, m.size)
 }
 
-// hold makes a call a long one, which keeps the given memory until letGo.
+// hold makes a call a long one, which keeps the given memory until releaseMemory.
 func (q *Queue) hold(op string, all ...region) error {
 	for i, m := range all {
 		if m.memory != nil && !m.acquire() {
-			q.letGo(all[:i]...)
+			q.releaseMemory(all[:i]...)
 			return isFreed(op, "the buffer", m.memory)
 		}
 	}
@@ -135,7 +135,7 @@ func (q *Queue) hold(op string, all ...region) error {
 	return nil
 }
 
-func (q *Queue) letGo(all ...region) {
+func (q *Queue) releaseMemory(all ...region) {
 	q.long.Store(false)
 	for _, m := range all {
 		if m.memory != nil {
@@ -208,7 +208,7 @@ func (q *Queue) moveBytes(op string, m region, dst, src []byte) error {
 	if err := q.hold(op, m); err != nil {
 		return err
 	}
-	defer q.letGo(m)
+	defer q.releaseMemory(m)
 	l, _ := layout.Contiguous(int64(len(src))) // cannot fail: it is a length
 	execute(unsafe.Pointer(unsafe.SliceData(dst)), unsafe.Pointer(unsafe.SliceData(src)), &l, &l, 8, false)
 	return nil
@@ -217,7 +217,7 @@ func (q *Queue) moveBytes(op string, m region, dst, src []byte) error {
 // execute does a simplified copy and returns the number of bytes written.
 func execute(dst, src unsafe.Pointer, d, s *layout.Layout, bits int, strings bool) int64 {
 	j := jobs.Get().(*job)
-	defer j.drop()
+	defer j.release()
 	j.load(d, s, bits, bits, strings)
 	j.dst, j.src = dst, src
 	j.execute()
@@ -246,10 +246,6 @@ func (q *Queue) move(f *form, dst, src *device.Operand) error {
 	if err != nil {
 		return firstOf(f.check(dst, src, nil), err)
 	}
-	return q.moveBetween(f, dst, src, to, from)
-}
-
-func (q *Queue) moveBetween(f *form, dst, src *device.Operand, to, from region) error {
 	f.align = uint8(min(alignment(to.base), alignment(from.base)))
 	p := q.plans.again(f, &dst.Layout, &src.Layout)
 	if p == nil && f.op == opCopy {
@@ -263,7 +259,7 @@ func (q *Queue) moveBetween(f *form, dst, src *device.Operand, to, from region) 
 			return nil
 		}
 	}
-	p, err := q.planned(p, f, dst, src, to.memory, from.memory, nil)
+	p, err = q.planned(p, f, dst, src, to.memory, from.memory, nil)
 	if err != nil {
 		return err
 	}
@@ -350,9 +346,9 @@ func (q *Queue) carryOutLong(f *form, dst, src *layout.Layout, to, from region) 
 	if err := q.hold(f.op.String(), to, from); err != nil {
 		return err
 	}
-	defer q.letGo(to, from)
+	defer q.releaseMemory(to, from)
 	j := jobs.Get().(*job)
-	defer j.drop()
+	defer j.release()
 	if j.prepare(f, dst, src) {
 		j.dst, j.src = to.base, from.base
 		j.execute()
@@ -385,10 +381,6 @@ func (q *Queue) fill(f *form, dst *device.Operand, pattern []byte, text string) 
 		return firstOf(f.check(dst, dst, pattern), err)
 	}
 	f.align = uint8(alignment(m.base))
-	return q.fillWith(f, dst, m, pattern, text)
-}
-
-func (q *Queue) fillWith(f *form, dst *device.Operand, m region, pattern []byte, text string) error {
 	l := &dst.Layout
 	p, err := q.planned(q.plans.again(f, l, l), f, dst, dst, m.memory, m.memory, pattern)
 	if err != nil {
@@ -438,7 +430,7 @@ func (q *Queue) KernelName(dst, src device.Operand) string {
 		return p.kernel()
 	}
 	j := jobs.Get().(*job)
-	defer j.drop()
+	defer j.release()
 	if !j.prepare(&f, &dst.Layout, &src.Layout) {
 		return "nothing"
 	}

@@ -62,7 +62,7 @@ func TestStatsMeanwhile(t *testing.T) {
 	})
 	soon(t, "Stats", func() { s = dev.Stats() })
 	require.Zero(t, s.Launches, "it is not done")
-	q.letGo(m)
+	q.releaseMemory(m)
 	q.end()
 	s = dev.Stats()
 	require.EqualValues(t, []int64{1, 1000, 64}, []int64{s.Launches, s.DeviceToDevice, s.HostToDevice})

@@ -62,7 +62,7 @@ func (q *Queue) scale(op string, check func() error, operands [sideCount]*device
 	if err := q.hold(op, regions[:]...); err != nil {
 		return err
 	}
-	defer q.letGo(regions[:]...)
+	defer q.releaseMemory(regions[:]...)
 	if operands[sideDst].Layout.Count() == 0 {
 		return nil
 	}
@@ -227,32 +227,37 @@ func (c *scaling) part(lo, hi int64, sc *scratch) {
 		c.write(&p, d, n)
 		lo += n
 	}
-	p.out.settle()
+	p.out.fence()
 	for i := range sc.conversions { // which outlive the buffers
-		sc.conversions[i].src = nil
+		sc.conversions[i].drop()
 	}
 }
 
-// convert makes the job one of conversions along its axis b.
-func (j *job) convert(dst, src layout.DType, how device.Rounding) {
-	j.dBits, j.sBits = dst.Bits(), src.Bits()
-	j.clipLo, j.clipHi = 0, 1<<63-1
-	if j.cast = nil; dst != src {
-		j.cast = casterOf(dst, src, how)
+// converter is a conversion between memory of its own.
+type converter struct {
+	conversion
+	ends
+}
+
+// set makes it one between elements that are some steps apart.
+func (c *converter) set(dst, src layout.DType, how device.Rounding, d, s int64) {
+	c.conversion = conversion{dBits: dst.Bits(), sBits: src.Bits(), d: d, s: s}
+	c.clipLo, c.clipHi = 0, 1<<63-1
+	if dst != src {
+		c.cast = casterOf(dst, src, how)
 	}
 }
 
-// valueRow is castRow, or a copy where both sides are floats of 32 bits.
-func (j *job) valueRow(d, s, n int64, sc *scratch) {
-	if j.cast != nil {
-		j.castRow(d, s, n, sc)
-		return
+// convert is castRow, or a copy where both sides are floats of 32 bits.
+func (c *converter) convert(d, s, n int64, sc *scratch) {
+	switch {
+	case c.cast != nil:
+		c.castRow(&c.ends, d, s, n, sc)
+	case c.d == 1 && c.s == 1:
+		copy(span(c.dst, 4*d, 4*n), span(c.src, 4*s, 4*n))
+	default:
+		moveRow(c.dst, c.src, 4*d, 4*s, axis{n, 4 * c.d, 4 * c.s}, 32)
 	}
-	if j.b.d == 1 && j.b.s == 1 {
-		copy(span(j.dst, 4*d, 4*n), span(j.src, 4*s, 4*n))
-		return
-	}
-	moveRow(j.dst, j.src, 4*d, 4*s, axis{n, 4 * j.b.d, 4 * j.b.s}, 32)
 }
 
 // floatsOf is room for floats.

@@ -15,7 +15,7 @@ import (
 type piece struct {
 	at      [sideCount]int64
 	sc      *scratch
-	in, out job // conversions from src, and to dst
+	in, out converter // from src, and to dst
 	values  []float32
 	from    []float32      // where those are read that have terms by lines
 	codes   unsafe.Pointer // of a piece that chooses
@@ -61,10 +61,9 @@ func (c *scaling) plan() {
 // begin prepares a piece for those of a part of n elements.
 func (c *scaling) begin(p *piece, n int64) {
 	inner, src, dst := &c.axes[c.rank-1].by, &c.operands[sideSrc], &c.operands[sideDst]
-	p.in.convert(layout.Float32, src.dtype, plain)
-	p.out.convert(dst.dtype, layout.Float32, c.how)
-	p.in.src, p.in.b = src.base, axis{d: 1, s: inner[sideSrc]}
-	p.out.dst, p.out.b, p.out.bytes = dst.base, axis{d: inner[sideDst], s: 1}, c.bytes
+	p.in.set(layout.Float32, src.dtype, plain, 1, inner[sideSrc])
+	p.out.set(dst.dtype, layout.Float32, c.how, inner[sideDst], 1)
+	p.in.src, p.out.dst, p.out.past = src.base, dst.base, streams(c.bytes)
 	p.values = floatsOf(&p.sc.values, max(castPiece, c.piece/leastTabled*16))
 	p.in.dst, p.out.src = pointerTo(p.values), pointerTo(p.values)
 	if p.sc.terms == nil {
@@ -72,9 +71,9 @@ func (c *scaling) begin(p *piece, n int64) {
 	}
 	n = min(n, c.piece)
 	for side := sideScale; side < sideCount; side++ {
-		if o, j := &c.operands[side], &p.sc.conversions[side]; o.is != nil {
-			j.convert(layout.Float32, o.dtype, plain)
-			j.src = o.base
+		if o, term := &c.operands[side], &p.sc.conversions[side]; o.is != nil {
+			term.set(layout.Float32, o.dtype, plain, 1, 1)
+			term.src = o.base
 		}
 	}
 	terms := n
@@ -105,18 +104,18 @@ func (c *scaling) read(p *piece, n int64) {
 	case c.chooses:
 		p.packed = false
 		p.codes = room(&p.sc.wide, choicePiece) // conversions of terms need the others
-		p.in.spreadBits(p.codes, p.at[sideSrc], n, meaningOf(p.in.sBits, false), p.sc)
-	case c.line > 0 && !c.rounds() && p.in.cast == nil && p.in.b.s == 1 && kernels.ScaleFloat != nil: // where they are
+		p.in.spreadBits(p.codes, p.in.src, p.at[sideSrc], n, meaningOf(p.in.sBits, false), p.sc)
+	case c.line > 0 && !c.rounds() && p.in.cast == nil && p.in.s == 1 && kernels.ScaleFloat != nil: // where they are
 		p.from = unsafe.Slice((*float32)(unsafe.Add(p.in.src, 4*p.at[sideSrc])), n)
 	default:
-		p.in.valueRow(0, p.at[sideSrc], n, p.sc)
+		p.in.convert(0, p.at[sideSrc], n, p.sc)
 		p.from = p.values[:n]
 	}
 }
 
 // fromPacked reports whether a kernel reads codes of 4 bits where they are.
 func (c *scaling) fromPacked(p *piece) bool {
-	return kernels.LookUpPacked16 != nil && p.in.sBits == 4 && c.operands[sideDst].is.bits == 16 && p.in.b.s == 1 && p.at[sideSrc]%2 == 0
+	return kernels.LookUpPacked16 != nil && p.in.sBits == 4 && c.operands[sideDst].is.bits == 16 && p.in.s == 1 && p.at[sideSrc]%2 == 0
 }
 
 // note adds what count blocks of n elements are scaled by, which follow each other along
@@ -180,11 +179,11 @@ func (c *scaling) row(p *piece, side int) []float32 {
 
 // readTerms reads neighbours along an axis on which an operand makes such steps.
 func (c *scaling) readTerms(p *piece, side int, step int64, into []float32) {
-	if j := &p.sc.conversions[side]; step == 0 || len(into) == 1 {
+	if term := &p.sc.conversions[side]; step == 0 || len(into) == 1 {
 		fill(into, c.operands[side].float(p.at[side]))
 	} else {
-		j.dst, j.b = pointerTo(into), axis{d: 1, s: step}
-		j.valueRow(0, p.at[side], int64(len(into)), p.sc)
+		term.dst, term.s = pointerTo(into), step
+		term.convert(0, p.at[side], int64(len(into)), p.sc)
 	}
 	if side == sideAdd && c.subtract {
 		for i, v := range into {
@@ -207,14 +206,14 @@ func (c *scaling) write(p *piece, d, n int64) {
 		return
 	case c.line > 0 && c.quantizes:
 		c.quantize(p, values, p.from, p.lines)
-	case c.line > 0 && p.out.cast == nil && p.out.b.d == 1 && kernels.ScaleFloat != nil:
+	case c.line > 0 && p.out.cast == nil && p.out.d == 1 && kernels.ScaleFloat != nil:
 		to := unsafe.Add(p.out.dst, 4*d)
 		kernels.ScaleFloat((*byte)(to), (*byte)(pointerTo(p.from)), n/lineFloats, termsOf(p), p.streams(to))
 		return
 	case c.line > 0:
 		scaleBy(p, values, p.from, true)
 	}
-	p.out.valueRow(d, 0, n, p.sc)
+	p.out.convert(d, 0, n, p.sc)
 }
 
 // toBytes reports whether one kernel quantizes n floats whose terms are noted and writes them as
@@ -222,12 +221,12 @@ func (c *scaling) write(p *piece, d, n int64) {
 func (c *scaling) toBytes(p *piece, n int64) bool {
 	dst := &c.operands[sideDst]
 	return kernels.QuantizeBytes != nil && c.line > 0 && c.quantizes && !c.whole && !c.rounds() &&
-		dst.isInteger() && dst.is.bits == 8 && p.out.b.d == 1 && n%cacheLine == 0
+		dst.isInteger() && dst.is.bits == 8 && p.out.d == 1 && n%cacheLine == 0
 }
 
 // streams reports whether to write whole lines past the caches.
 func (p *piece) streams(to unsafe.Pointer) bool {
-	return p.out.streams() && uintptr(to)%cacheLine == 0
+	return p.out.past && uintptr(to)%cacheLine == 0
 }
 
 // linesFor is how many lines have some of n floats.

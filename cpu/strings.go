@@ -20,7 +20,7 @@ func (q *Queue) WriteStrings(dst device.Buffer, off int64, src []string) error {
 	if err := q.hold("WriteStrings", m); err != nil {
 		return err
 	}
-	defer q.letGo(m)
+	defer q.releaseMemory(m)
 	copy(m.strs[off:], src)
 	q.done.Uploads++
 	q.done.HostToDevice += int64(len(src)) * stringSize
@@ -40,7 +40,7 @@ func (q *Queue) ReadStrings(dst []string, src device.Buffer, off int64) error {
 	if err := q.hold("ReadStrings", m); err != nil {
 		return err
 	}
-	defer q.letGo(m)
+	defer q.releaseMemory(m)
 	copy(dst, m.strs[off:])
 	q.done.Downloads++
 	q.done.DeviceToHost += int64(len(dst)) * stringSize

@@ -47,7 +47,7 @@ func (q *Queue) moveIndexed(op string, dst, src, at *device.Operand, how device.
 	if err := q.hold(op, to, from, indices); err != nil {
 		return err
 	}
-	defer q.letGo(to, from, indices)
+	defer q.releaseMemory(to, from, indices)
 	if dst.Layout.Count() == 0 || layout.LeadNowhere(by) {
 		return nil
 	}
@@ -249,7 +249,7 @@ func (t *take) run(lo, hi int64, sc *scratch) {
 }
 
 // past reports whether units are written past the caches, where kernels can.
-func (t *take) past() bool { return kernels.Stream != nil && t.bytes >= streamBytes }
+func (t *take) past() bool { return streams(t.bytes) }
 
 // apart reports whether the innermost axis is words for which no block pays: all of one
 // index, or few that do not join in dst.

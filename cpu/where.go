@@ -32,7 +32,7 @@ func (q *Queue) Where(dst, cond, a, b device.Operand) error {
 	if err := q.hold(op, regions[:]...); err != nil {
 		return err
 	}
-	defer q.letGo(regions[:]...)
+	defer q.releaseMemory(regions[:]...)
 	if dst.Layout.Count() == 0 {
 		return nil
 	}
@@ -122,7 +122,7 @@ func (w *where) execute(sc *scratch) {
 }
 
 // past reports whether rows are written past the caches, where kernels can.
-func (w *where) past() bool { return kernels.Stream != nil && w.bytes >= streamBytes }
+func (w *where) past() bool { return streams(w.bytes) }
 
 // part does the elements with the numbers [lo, hi): the parts of the innermost axis that
 // these are.

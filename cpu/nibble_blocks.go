@@ -4,11 +4,14 @@ import (
 	"unsafe"
 )
 
-// Boxes of nibbles without unpacking: the nibbles of each of the destination's bytes, which
-// are a step apart in the source, are put together first, those in low and those in high
-// halves of the source's bytes. What is left is a copy of bytes, straight to the destination.
+// nibbleBlocks moves blocks of nibbles without unpacking: the nibbles of each of the destination's
+// bytes, which are a step apart in the source, are put together first, those in low and those in
+// high halves of the source's bytes. What is left is a copy of bytes, straight to the destination.
+type nibbleBlocks struct{ *unpackedBlocks }
 
-// pairing says how the bytes of a job's boxes are made.
+func (nibbleBlocks) name() string { return "blocks of nibbles" }
+
+// pairing says how the bytes of blocks are made.
 type pairing struct {
 	on bool
 	// step is from the first nibble of a byte to its second one: even, or -1, where the
@@ -22,13 +25,14 @@ type pairing struct {
 	group  int64 // see groups
 }
 
-// planPairs rewrites the loops over nibbles as loops over the destination's bytes: steps
+// plan rewrites the loops over nibbles as loops over the destination's bytes: steps
 // still count nibbles, but all are even. One axis, with a step of 0, is over the halves of the
 // source's bytes. False: bytes of either side are not whole, and the loops as they were.
-func (j *job) planPairs() bool {
+func (p *pairing) plan(j *job) bool {
+	p.on = false
 	last := j.rank - 1
 	in := j.axes[last]
-	if j.dBits != 4 || in.d != 1 || in.n&1 != 0 || in.s&1 != 0 && in.s != -1 || j.dOff&1 != 0 || j.rank+1 > mostBoxAxes {
+	if j.dBits != 4 || in.d != 1 || in.n&1 != 0 || in.s&1 != 0 && in.s != -1 || j.dOff&1 != 0 || j.rank+1 > mostUnpackedAxes {
 		return false
 	}
 	halves := -1
@@ -47,9 +51,8 @@ func (j *job) planPairs() bool {
 			return false
 		}
 	}
-	p := &j.boxes.pairs
 	*p = pairing{on: true, step: in.s, halves: -1, odd: j.sOff&1 != 0 && in.s != -1}
-	var to [mostBoxAxes]axis
+	var to [mostUnpackedAxes]axis
 	n := 0
 	add := func(x axis) {
 		if x.n > 1 {
@@ -73,11 +76,11 @@ func (j *job) planPairs() bool {
 	return n > 0
 }
 
-// pairedBytes makes the jobs that copy a box's bytes out of the buffer: one, or another
+// pairedBytes makes the jobs that copy a block's bytes out of the buffer: one, or another
 // before it, to a second buffer.
-func (b *boxes) pairedBytes(work *boxWork) {
+func (b *unpackedBlocks) pairedBytes(work *unpackedWork) {
 	p := &b.pairs
-	var dims, ds, ss, ms [mostBoxAxes + 1]int64
+	var dims, ds, ss, ms [mostUnpackedAxes + 1]int64
 	start := b.first / 2
 	if p.odd {
 		start += p.high
@@ -116,7 +119,7 @@ func (b *boxes) pairedBytes(work *boxWork) {
 
 // groups returns how many neighbours of the destination make an element of a second step,
 // or 0: a transpose of whole vectors, where one of bytes would have a few columns.
-func (b *boxes) groups() int64 {
+func (b *unpackedBlocks) groups() int64 {
 	const vector = 16
 	x, columns := &b.axes[0], int64(1)
 	for i := 1; i < b.rank; i++ {
@@ -128,10 +131,9 @@ func (b *boxes) groups() int64 {
 	return vector / columns
 }
 
-// pairBox moves a box.
-func (j *job) pairBox(d, s int64, work *boxWork) {
-	b := &j.boxes
-	p := &b.pairs
+// move moves a block, all of which have the same extents.
+func (b nibbleBlocks) move(j *job, d, s, _, _ int64, sc *scratch) {
+	p, work := &b.pairs, b.work(sc)
 	buf := room(&work.src, p.high+b.src)
 	index := work.index[:b.rank]
 	at, to := s>>1-b.first/2, int64(0)
@@ -152,15 +154,10 @@ func (j *job) pairBox(d, s int64, work *boxWork) {
 	if p.group > 0 {
 		from := buf
 		buf = room(&work.dst, b.dst)
-		sub := &work.job
-		sub.dst, sub.src = buf, from
-		sub.run(0, sub.units, &work.sc)
-		sub.dst, sub.src = nil, nil
+		work.job.runBetween(buf, from, &work.sc)
 	}
-	sub := &work.last
-	sub.dst, sub.src, sub.dOff = j.dst, buf, work.dOff+d/2
-	sub.run(0, sub.units, &work.sc)
-	sub.dst, sub.src = nil, nil
+	work.last.dOff = work.dOff + d/2
+	work.last.runBetween(j.dst, buf, &work.sc)
 }
 
 // pairNibbles writes the low halves of n pairs of bytes, and the high halves.

@@ -6,14 +6,11 @@ import (
 	"unsafe"
 )
 
-// Blocks of elements below a byte without kernels: words of the destination, each of some
-// words of the source, turned and masked.
-
 const (
 	// mostWords is the most words of a block, and mostTurns the most that all of them
 	// are made of.
 	mostWords, mostTurns = 4, 40
-	// fewTurns is the number for a word up to which this is faster than boxes.
+	// fewTurns is the number for a word up to which this is faster than unpacked blocks.
 	fewTurns = 10
 )
 
@@ -24,19 +21,32 @@ type wordTurn struct {
 	mask uint64
 }
 
-// wordTurns are the blocks of a job.
-type wordTurns struct {
-	turns [mostTurns]wordTurn
-	ends  [mostWords + 1]int // of each word's turns; the first is 0
-	words int
+// turnedWords moves blocks of elements below a byte without kernels: words of the destination, each
+// of some words of the source, turned and masked.
+type turnedWords struct {
+	size, items int64 // elements of an item, and items of a block: see permutation
+	turns       [mostTurns]wordTurn
+	ends        [mostWords + 1]int // of each word's turns; the first is 0
+	words       int
 }
 
-// planWords plans such blocks. False: they do not pay, or do not begin with bytes.
-func (j *job) planWords() bool {
+func (*turnedWords) name() string { return "turned words" }
+
+// planTurnedWords plans such blocks.
+func planTurnedWords(j *job, limit int64) (mover, int64, refusal) {
 	last, w := j.rank-1, int64(j.dBits)
 	per := 8 / w
-	if kernels.Permute != nil || !looseAlignment || !j.packed || j.class == convert || j.bytes < permutedBytes || j.axes[last].d != 1 || j.dOff%per != 0 {
-		return false
+	switch {
+	case limit < anyCost:
+		return nil, 0, tilesPay
+	case !looseAlignment:
+		return nil, 0, unaligned
+	case j.bytes < permutedBytes:
+		return nil, 0, tooSmall
+	case j.axes[last].d != 1:
+		return nil, 0, notDense
+	case j.dOff%per != 0:
+		return nil, 0, withinBytes
 	}
 	size, k := int64(1), last
 	for k >= 0 && j.axes[k].d == size && size*j.axes[k].n*w <= 64*mostWords {
@@ -44,35 +54,35 @@ func (j *job) planWords() bool {
 		k--
 	}
 	if k < 0 || k == last || j.axes[k].d != size {
-		return false
+		return nil, 0, noBlocks
 	}
 	items := int64(1)
 	for items*size*w%64 != 0 {
 		items *= 2
 	}
 	if items*size*w > 64*mostWords || j.axes[k].n%items > 0 || j.axes[k].s*items%per != 0 {
-		return false
+		return nil, 0, noBlocks
 	}
 	for i := range k {
 		if j.axes[i].d%per != 0 || j.axes[i].s%per != 0 {
-			return false
+			return nil, 0, withinBytes
 		}
 	}
-	p := &j.permuted
-	p.size, p.items = size, items
-	if !j.turnWords(k) {
-		return false
+	t := &j.memory.turnedWords
+	t.size, t.items = size, items
+	if !t.plan(j, k) {
+		return nil, 0, manyTurns
 	}
-	p.on, j.rank = true, k+1
-	j.blockItems()
-	return true
+	j.rank = k + 1
+	j.blockItems(size, items)
+	return t, 1, ""
 }
 
-// turnWords lists what makes the words of a block: items of axis k. False: too much.
-func (j *job) turnWords(k int) bool {
-	p, w := &j.permuted, int64(j.dBits)
+// plan lists what makes the words of a block: items of axis k. False: too much.
+func (t *turnedWords) plan(j *job, k int) bool {
+	w := int64(j.dBits)
 	var at [64 * mostWords]int64 // bits, from the byte of the block's first element on
-	all := at[:p.items*p.size]
+	all := at[:t.items*t.size]
 	for e := range all {
 		rest := int64(e)
 		all[e] = j.sOff * w & 7
@@ -86,7 +96,6 @@ func (j *job) turnWords(k int) bool {
 	if hi-lo < 8 {
 		return false
 	}
-	t := &p.words
 	t.words = int(int64(len(all)) * w / 64)
 	n := 0
 	for word := range t.words {
@@ -113,15 +122,15 @@ func (j *job) turnWords(k int) bool {
 	return n <= fewTurns*t.words
 }
 
-// permuteWords moves na rows of nb items.
-func (j *job) permuteWords(d, s, na, nb int64) {
-	p, w := &j.permuted, int64(j.dBits)
-	dStep, sStep := p.items*j.b.d*w/8, p.items*j.b.s*w/8
+// move moves na rows of nb items.
+func (t *turnedWords) move(j *job, d, s, na, nb int64, _ *scratch) {
+	w := int64(j.dBits)
+	dStep, sStep := t.items*j.b.d*w/8, t.items*j.b.s*w/8
 	for i := range na {
 		to, from := (d+i*j.a.d)*w/8, (s+i*j.a.s)*w>>3
-		for word := range p.words.words {
-			turns := p.words.turns[p.words.ends[word]:p.words.ends[word+1]]
-			turnBlocks(j.dst, to+int64(word)*8, dStep, j.src, from, sStep, nb/p.items, turns)
+		for word := range t.words {
+			turns := t.turns[t.ends[word]:t.ends[word+1]]
+			turnBlocks(j.dst, to+int64(word)*8, dStep, j.src, from, sStep, nb/t.items, turns)
 		}
 	}
 }

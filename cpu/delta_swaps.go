@@ -6,11 +6,6 @@ import (
 	"unsafe"
 )
 
-// Blocks of up to eight words without kernels, or for fewer bytes than boxes pay for, where
-// extents are powers of two: the number of an element of such a block is a string of bits,
-// some for each axis, and the copy puts these in another order. A delta swap, within words or
-// of pairs of words, exchanges two.
-
 const (
 	// swapWords is the most words of a block, and swapRoom those of the blocks that are made
 	// at a time, in L1.
@@ -33,9 +28,11 @@ type deltaSwap struct {
 	mask      uint64
 }
 
-// swaps are the blocks of a job.
-type swaps struct {
-	on       bool
+// deltaSwaps moves blocks of up to eight words without kernels, or for fewer bytes than unpacked
+// blocks pay for, where extents are powers of two: the number of an element of such a block is a
+// string of bits, some for each axis, and the copy puts these in another order. A delta swap,
+// within words or of pairs of words, exchanges two.
+type deltaSwaps struct {
 	steps    [2 * mostNumber]deltaSwap
 	count    int
 	words    int              // of a block
@@ -45,19 +42,27 @@ type swaps struct {
 // numberBit is a bit of the index along an axis.
 type numberBit struct{ axis, bit int }
 
-// planSwaps plans such blocks. False: the axes are not made of them, or they begin within
-// bytes.
-func (j *job) planSwaps() bool {
+func (*deltaSwaps) name() string { return "delta swaps" }
+
+// planDeltaSwaps plans such blocks. They begin with whole bytes.
+func planDeltaSwaps(j *job, limit int64) (mover, int64, refusal) {
 	w := j.dBits
-	if !looseAlignment || j.strings || j.class == convert || w > swapWidth || j.bytes < swapBytes || !j.packed && j.bytes < permutedBytes {
-		return false
+	switch {
+	case kernels.Permute != nil && limit < anyCost:
+		return nil, 0, tilesPay
+	case !looseAlignment:
+		return nil, 0, unaligned
+	case w > swapWidth:
+		return nil, 0, otherWidth
+	case j.bytes < swapBytes, !j.packed && j.bytes < permutedBytes:
+		return nil, 0, tooSmall
 	}
 	inner, unit := bits.TrailingZeros64(64/uint64(w)), j.unit(w)
 	var toBits, fromBits [mostInner]numberBit
 	to, from := toBits[:inner], fromBits[:inner]
 	if !j.inWord(to, unit, func(x *axis) int64 { return x.d }) ||
 		!j.inWord(from, unit, func(x *axis) int64 { return magnitude(x.s) }) {
-		return false
+		return nil, 0, noBlocks
 	}
 	number := append(make([]numberBit, 0, mostNumber), from...)
 	for _, bit := range to {
@@ -65,58 +70,57 @@ func (j *job) planSwaps() bool {
 			continue
 		}
 		if len(number) == inner+bits.TrailingZeros(swapWords) {
-			return false
+			return nil, 0, noBlocks
 		}
 		number = append(number, bit)
 	}
-	t := &j.permuted.swaps
+	t := &j.memory.deltaSwaps
 	t.words, t.count = 1<<(len(number)-inner), 0
-	if !j.wholeBlocks(number) || !j.wordsFrom(number[inner:], from) {
-		return false
+	if !j.wholeBlocks(number) || !t.wordsFrom(j, number[inner:], from) {
+		return nil, 0, withinBytes
 	}
 	t.order(number, to, w)
 	backwards := func(bit numberBit) bool { return j.axes[bit.axis].s < 0 && slices.Contains(from, bit) }
 	for i, bit := range to {
 		if backwards(bit) {
-			t.add(deltaSwap{0, w << i, elements(w, i, -1)})
+			t.add(deltaSwap{0, w << i, elementMask(w, i, -1)})
 		}
 	}
 	// Without a swap, nothing would write.
-	if t.count == 0 || !j.wordsTo(number[inner:], backwards) {
-		return false
+	if t.count == 0 {
+		return nil, 0, sameOrder
 	}
-	return j.aroundBlocks(number)
+	if !t.wordsTo(j, number[inner:], backwards) {
+		return nil, 0, withinBytes
+	}
+	if !j.aroundBlocks(number) {
+		return nil, 0, fewBlocks
+	}
+	j.blockItems(int64(t.words)*8, 1)
+	return t, 1, ""
 }
 
 // inWord lists the bits that number the elements of a word, by the steps of a side. False:
 // these are not neighbours.
-func (j *job) inWord(to []numberBit, unit int64, step func(x *axis) int64) bool {
+func (p *pair) inWord(to []numberBit, unit int64, step func(x *axis) int64) bool {
 	for found := 0; found < len(to); {
-		k := j.rank - 1
-		for k >= 0 && (j.axes[k].n == 1 || step(&j.axes[k]) != unit<<found) {
+		k := p.rank - 1
+		for k >= 0 && (p.axes[k].n == 1 || step(&p.axes[k]) != unit<<found) {
 			k--
 		}
 		if k < 0 {
 			return false
 		}
-		some := min(len(to)-found, bits.TrailingZeros64(uint64(j.axes[k].n)))
+		some := min(len(to)-found, bits.TrailingZeros64(uint64(p.axes[k].n)))
 		for bit := range some {
 			to[found] = numberBit{k, bit}
 			found++
 		}
-		if found < len(to) && j.axes[k].n != 1<<some {
+		if found < len(to) && p.axes[k].n != 1<<some {
 			return false
 		}
 	}
 	return true
-}
-
-// positionBits is what positions count.
-func (j *job) positionBits() int64 {
-	if j.packed {
-		return int64(j.dBits)
-	}
-	return 8
 }
 
 // blockExtent returns how much of an axis a block has.
@@ -132,11 +136,11 @@ func blockExtent(axis int, number []numberBit) int64 {
 
 // wholeBlocks reports whether steps from block to block, and the first one, are whole bytes
 // of both sides.
-func (j *job) wholeBlocks(number []numberBit) bool {
-	unit := j.positionBits()
-	odd := j.dOff * unit
-	for k := range j.rank {
-		x := &j.axes[k]
+func (p *pair) wholeBlocks(number []numberBit) bool {
+	unit := p.stepBits()
+	odd := p.dOff * unit
+	for k := range p.rank {
+		x := &p.axes[k]
 		if n := blockExtent(k, number); n < x.n {
 			odd |= (x.d | x.s) * n * unit
 		}
@@ -146,8 +150,8 @@ func (j *job) wholeBlocks(number []numberBit) bool {
 
 // wordsFrom lists where the words of a block begin in the source, from the byte of its first
 // element on. False: within bytes.
-func (j *job) wordsFrom(words, inner []numberBit) bool {
-	t, unit := &j.permuted.swaps, j.positionBits()
+func (t *deltaSwaps) wordsFrom(j *job, words, inner []numberBit) bool {
+	unit := j.stepBits()
 	first := j.sOff * unit & 7
 	for _, bit := range inner {
 		first += min(0, j.axes[bit.axis].s<<bit.bit*unit)
@@ -156,8 +160,8 @@ func (j *job) wordsFrom(words, inner []numberBit) bool {
 }
 
 // wordsTo lists where they begin in the destination.
-func (j *job) wordsTo(words []numberBit, backwards func(numberBit) bool) bool {
-	t, unit, first := &j.permuted.swaps, j.positionBits(), int64(0)
+func (t *deltaSwaps) wordsTo(j *job, words []numberBit, backwards func(numberBit) bool) bool {
+	unit, first := j.stepBits(), int64(0)
 	for _, bit := range words {
 		if backwards(bit) {
 			first += j.axes[bit.axis].d << bit.bit * unit
@@ -188,12 +192,12 @@ func place(at []int64, first int64, words []numberBit, step func(numberBit) int6
 
 // order lists the swaps that put a number's bits, those within words, in another order.
 // Those of pairs of words, which cost half as much, come first, as long as there are any.
-func (t *swaps) order(number, to []numberBit, w int) {
+func (t *deltaSwaps) order(number, to []numberBit, w int) {
 	for more := true; more; {
 		more = false
 		for i, bit := range to {
 			if k := slices.Index(number, bit); k >= len(to) {
-				t.add(deltaSwap{1 << (k - len(to)), w << i, elements(w, i, -1)})
+				t.add(deltaSwap{1 << (k - len(to)), w << i, elementMask(w, i, -1)})
 				number[i], number[k] = number[k], number[i]
 				more = true
 			}
@@ -201,20 +205,20 @@ func (t *swaps) order(number, to []numberBit, w int) {
 	}
 	for i, bit := range to {
 		if k := slices.Index(number, bit); k != i {
-			t.add(deltaSwap{0, w<<k - w<<i, elements(w, k, i)})
+			t.add(deltaSwap{0, w<<k - w<<i, elementMask(w, k, i)})
 			number[i], number[k] = number[k], number[i]
 		}
 	}
 }
 
-func (t *swaps) add(step deltaSwap) {
+func (t *deltaSwaps) add(step deltaSwap) {
 	t.steps[t.count] = step
 	t.count++
 }
 
-// elements returns the bits of a word's elements in whose numbers one bit is 0 and, unless
+// elementMask returns the bits of a word's elements in whose numbers one bit is 0 and, unless
 // it is -1, another is 1.
-func elements(w, zero, one int) uint64 {
+func elementMask(w, zero, one int) uint64 {
 	var mask uint64
 	for e := range 64 / w {
 		if e>>zero&1 == 0 && (one < 0 || e>>one&1 == 1) {
@@ -225,11 +229,11 @@ func elements(w, zero, one int) uint64 {
 }
 
 // aroundBlocks leaves loops over blocks. False: they have short rows of these only.
-func (j *job) aroundBlocks(number []numberBit) bool {
+func (p *pair) aroundBlocks(number []numberBit) bool {
 	var around [maxAxes]axis
 	n := 0
-	for k := range j.rank {
-		x, inside := j.axes[k], blockExtent(k, number)
+	for k := range p.rank {
+		x, inside := p.axes[k], blockExtent(k, number)
 		if x.n > inside {
 			around[n] = axis{x.n / inside, x.d * inside, x.s * inside}
 			n++
@@ -238,16 +242,13 @@ func (j *job) aroundBlocks(number []numberBit) bool {
 	if a, _ := nearItems(around[:n]); n == 0 || around[n-1].n < leastSwapRow && (a < 0 || around[a].n < leastSwapRow) {
 		return false
 	}
-	p := &j.permuted
-	p.on, p.swaps.on = true, true
-	p.size, p.items, j.rank = int64(p.swaps.words)*8, 1, copy(j.axes[:], around[:n])
-	j.blockItems()
+	p.rank = copy(p.axes[:], around[:n])
 	return true
 }
 
-// swapItems moves na rows of nb blocks.
-func (j *job) swapItems(d, s, na, nb int64, sc *scratch) {
-	t, unit := &j.permuted.swaps, j.positionBits()
+// move moves na rows of nb blocks.
+func (t *deltaSwaps) move(j *job, d, s, na, nb int64, sc *scratch) {
+	unit := j.stepBits()
 	some := int64(swapRoom / t.words)
 	buffer := planes{p: room(&sc.stage, 8*swapRoom), step: 8}
 	for word := range t.words {
@@ -279,7 +280,7 @@ type planes struct {
 func (p *planes) word(i int) *byte { return ptr(p.p, p.first+p.at[i]) }
 
 // swap makes n blocks: the first swap reads the source, the last one writes the destination.
-func (t *swaps) swap(to, from, buffer *planes, n int64) {
+func (t *deltaSwaps) swap(to, from, buffer *planes, n int64) {
 	for i := range t.steps[:t.count] {
 		step, d, s := &t.steps[i], buffer, buffer
 		if i == 0 {

@@ -1,0 +1,106 @@
+package cpu
+
+import (
+	"math/bits"
+	"unsafe"
+)
+
+// stride3 moves three rows that are interleaved, or a row of threes that is separated: channels of
+// images, moved to the end and back. These are transposes with one axis of three, too short for
+// tiles of rows.
+type stride3 struct {
+	splits bool // the three are the source's innermost axis, a; else the destination's, b
+	width  int64
+	loop   func(dst, src unsafe.Pointer, d, s int64, along, three axis)
+}
+
+func (m *stride3) name() string {
+	if m.splits {
+		return "stride3 split"
+	}
+	return "stride3 merge"
+}
+
+// stride3Run is about how many bytes of each of the three a block has.
+const stride3Run = 16 << 10
+
+// planStride3 plans a transpose between the innermost axis and another one, where the
+// source is dense, if one of them has three elements. Without vectors, threes are
+// separated as quickly row by row.
+func planStride3(j *job, _ int64) (mover, int64, refusal) {
+	m, du, su := &j.memory.stride3, j.unit(j.dBits), j.unit(j.sBits)
+	x, in := &j.axes[j.near.unit], &j.axes[j.rank-1]
+	switch {
+	case in.n == 3 && x.s == su && x.d == 3*du:
+		m.splits = false
+		j.block(j.near.unit, stride3Run/su, 3)
+	case kernels.Permute3 != nil && x.n == 3 && x.s == su && in.s == 3*su:
+		m.splits = true
+		j.block(j.near.unit, 3, stride3Run/su)
+	default:
+		return nil, 0, noThrees
+	}
+	m.width, m.loop = su, loopsOf(&j.pair).stride3
+	j.class = transpose
+	return m, j.tileCost(1), ""
+}
+
+// move moves a block by vectors, and what is left element by element.
+func (m *stride3) move(j *job, d, s, na, nb int64, _ *scratch) {
+	along, three := j.a, j.b
+	along.n, three.n = na, nb
+	if m.splits {
+		along, three = three, along
+	}
+	if kernels.Permute3 != nil {
+		n := m.permute(j, d, s, along.n, three)
+		d += n * along.d
+		s += n * along.s
+		along.n -= n
+	}
+	m.loop(j.dst, j.src, d, s, along, three)
+}
+
+// moveStride3 moves threes element by element.
+func moveStride3[W word](dst, src unsafe.Pointer, d, s int64, along, three axis) {
+	d1, d2, s1, s2 := three.d, 2*three.d, three.s, 2*three.s
+	for range along.n {
+		v0, v1, v2 := load[W](src, s), load[W](src, s+s1), load[W](src, s+s2)
+		store(dst, d, v0)
+		store(dst, d+d1, v1)
+		store(dst, d+d2, v2)
+		d += along.d
+		s += along.s
+	}
+}
+
+// permute moves as many of n elements of each of the three as whole vectors
+// hold, and returns that number.
+func (m *stride3) permute(j *job, d, s, n int64, three axis) int64 {
+	log := bits.TrailingZeros64(uint64(m.width))
+	width := kernels.Permute3Width
+	// Of either side, from one of three vectors to the next, and from three to three.
+	dGap, dStep, sGap, sStep := width, 3*width, three.s, width
+	tab := kernels.Merge3[log]
+	if m.splits {
+		dGap, dStep, sGap, sStep = three.d, width, width, 3*width
+		tab = kernels.Split3[log]
+	}
+	each := width / m.width
+	aligned := uintptr(j.dst) + uintptr(d) | uintptr(dGap)
+	permute := kernels.Permute3
+	switch {
+	case !j.past:
+	case m.splits && kernels.Split3Lines != nil:
+		if lines := n * m.width / cacheLine; aligned%cacheLine == 0 && lines > 0 {
+			kernels.Split3Lines(ptr(j.dst, d), dGap, ptr(j.src, s), tab, lines)
+			return lines * cacheLine / m.width
+		}
+	case aligned%uintptr(width) == 0:
+		permute = kernels.Permute3Stream
+	}
+	if n >= each {
+		permute(ptr(j.dst, d), dGap, dStep, ptr(j.src, s), sGap, sStep, tab, n/each)
+	}
+	return n / each * each
+}

@@ -1,0 +1,214 @@
+package cpu
+
+import (
+	"sync"
+	"unsafe"
+
+	"github.com/restride/restride/internal/simd"
+)
+
+// job is a copy made ready to run: a pair, loops over its blocks, and what moves each.
+type job struct {
+	pair
+	grid
+	mover   mover
+	memory  movers // of the mover
+	follows bool   // the mover reads scratch.next
+
+	// Of a job that is shared; parts and columns of one below a byte.
+	parts   parts
+	columns columns
+	share   share
+}
+
+var jobs = sync.Pool{New: func() any { return new(job) }}
+
+// release returns the job to its pool.
+func (j *job) release() {
+	j.drop()
+	j.cast, j.memory.conversion = nil, conversion{}
+	jobs.Put(j)
+}
+
+// grid is outer loops around blocks of two axes, a and b, where b is the destination's
+// innermost.
+type grid struct {
+	a, b       axis
+	outer      [maxAxes]axis // the other axes, outermost first
+	nOut       int
+	blkA, blkB int64 // extents of a block along a and b
+	numA, numB int64 // blocks along a and b
+	units      int64 // blocks in all
+}
+
+// cut divides a and b into blocks of the given extents.
+func (g *grid) cut(blkA, blkB int64) {
+	if blkB > 64 && blkB < g.b.n {
+		blkB &^= 63 // so that blocks of one row share as few words as can be
+	}
+	g.divide(blkA, blkB)
+}
+
+// divide is cut into blocks of just these extents.
+func (g *grid) divide(blkA, blkB int64) {
+	g.blkA, g.blkB = min(blkA, g.a.n), min(blkB, g.b.n)
+	g.numA = (g.a.n + g.blkA - 1) / g.blkA
+	g.numB = (g.b.n + g.blkB - 1) / g.blkB
+	g.units = g.numA * g.numB
+	for i := range g.nOut {
+		g.units *= g.outer[i].n
+	}
+}
+
+// seek returns the indices of a block along a and b, and how far the outer axes, whose indices
+// it sets, lead to it.
+func (g *grid) seek(unit int64, sc *scratch) (ai, bi, d, s int64) {
+	if unit == 0 {
+		clear(sc.index[:g.nOut]) // divisions take as long as a small block
+		return 0, 0, 0, 0
+	}
+	bi = unit % g.numB
+	ai = unit / g.numB % g.numA
+	rest := unit / g.numB / g.numA
+	for k := g.nOut - 1; k >= 0; k-- {
+		x := &g.outer[k]
+		i := rest % x.n
+		rest /= x.n
+		sc.index[k] = i
+		d += i * x.d
+		s += i * x.s
+	}
+	return ai, bi, d, s
+}
+
+// next returns where the source of the block after that of some indices begins; after the
+// last one, the block itself.
+func (g *grid) next(s, ai, bi int64, sc *scratch) int64 {
+	switch {
+	case bi+1 < g.numB:
+		return s + ai*g.blkA*g.a.s + (bi+1)*g.blkB*g.b.s
+	case ai+1 < g.numA:
+		return s + (ai+1)*g.blkA*g.a.s
+	}
+	at := s
+	for k := g.nOut - 1; k >= 0; k-- {
+		if x := &g.outer[k]; sc.index[k]+1 < x.n {
+			return at + x.s
+		}
+		at -= sc.index[k] * g.outer[k].s
+	}
+	return s + ai*g.blkA*g.a.s + bi*g.blkB*g.b.s
+}
+
+// scratch is the memory that a goroutine needs for itself.
+type scratch struct {
+	index       [maxAxes]int64
+	stage       []byte // grown by room
+	tile        []byte
+	dense       []byte          // rows of a tile that become one
+	rows        [tileRows]int64 // offsets in bytes, of a tile below a byte
+	cols        [tileCols]int64
+	staged      [tileRows]int64 // of these rows, where they were brought together
+	bits        [tileRows]int64 // their offsets in bits
+	more        [16]int64       // rows, where a kernel wants more than there are
+	spread      []byte          // the source's elements below a byte, at a byte each
+	wide        []byte          // the destination's
+	floats      []byte          // of a conversion by way of float32
+	values      []byte          // of a scaling
+	terms       *simd.Terms
+	choices     *simd.Choices
+	conversions [sideCount]converter // of a scaling's terms
+	tileRows    int64                // how many the tile has that is being done: see tile.holds
+	next        int64                // where the next block begins in the source, to fetch it
+	sub         *job                 // its part of a job below a byte
+	unpacked    *unpackedWork
+}
+
+var scratches = sync.Pool{New: func() any { return new(scratch) }}
+
+// room returns a buffer of at least n bytes, kept in *b for the next time.
+func room(b *[]byte, n int64) unsafe.Pointer {
+	if int64(len(*b)) < n {
+		*b = makeBlock(n).mem
+	}
+	return unsafe.Pointer(unsafe.SliceData(*b))
+}
+
+// part does the blocks [lo, hi): along b first, then along a, then over the outer
+// axes. That is the order of the destination, mostly.
+func (j *job) part(lo, hi int64, sc *scratch) {
+	if j.units == 1 {
+		sc.next = j.sOff // there is none
+		j.mover.move(j, j.dOff, j.sOff, j.blkA, j.blkB, sc)
+		j.fence()
+		return
+	}
+	ai, bi, d, s := j.seek(lo, sc)
+	d, s = d+j.dOff, s+j.sOff
+	for u := lo; ; {
+		a0, b0 := ai*j.blkA, bi*j.blkB
+		if j.follows {
+			sc.next = j.next(s, ai, bi, sc)
+		}
+		j.mover.move(j, d+a0*j.a.d+b0*j.b.d, s+a0*j.a.s+b0*j.b.s, min(j.blkA, j.a.n-a0), min(j.blkB, j.b.n-b0), sc)
+		if u++; u >= hi {
+			j.fence()
+			return
+		}
+		if bi++; bi < j.numB {
+			continue
+		}
+		bi = 0
+		if ai++; ai < j.numA {
+			continue
+		}
+		ai = 0
+		for k := j.nOut - 1; k >= 0; k-- {
+			x := &j.outer[k]
+			if sc.index[k]++; sc.index[k] < x.n {
+				d += x.d
+				s += x.s
+				break
+			}
+			sc.index[k] = 0
+			d -= (x.n - 1) * x.d
+			s -= (x.n - 1) * x.s
+		}
+	}
+}
+
+// execute plans the job, runs it, and returns when it is done.
+func (j *job) execute() {
+	sc := scratches.Get().(*scratch)
+	defer scratches.Put(sc)
+	if j.packed && j.bytes >= parallelBytes && j.executePacked(sc) {
+		return
+	}
+	j.plan()
+	cost := j.bytes
+	if j.class == dense {
+		cost /= denseFactor
+	}
+	n := parallelism(j.units, cost)
+	if n == 1 || j.packed {
+		j.part(0, j.units, sc)
+		return
+	}
+	j.shareOut(j, n, j.units, j.grain(n), sc)
+}
+
+// grain is grainOf; past the caches four times as much, where there is enough for all: what
+// is fetched for another goroutine is late.
+func (j *job) grain(goroutines int) int64 {
+	grain := grainOf(j.units, j.bytes, goroutines)
+	if j.past {
+		grain = max(grain, min(4*grain, j.units/int64(8*goroutines)))
+	}
+	return grain
+}
+
+// shareOut does units of work with goroutines-1 workers.
+func (j *job) shareOut(w work, goroutines int, units, grain int64, sc *scratch) {
+	j.share.work, j.share.units, j.share.grain = w, units, grain
+	allWorkers.run(&j.share, goroutines-1, sc)
+}
