@@ -55,8 +55,7 @@
 // AVX-512 or NEON, and loops in Go elsewhere; the environment variable RESTRIDE_SIMD
 // (go, avx2, avx512 or neon) selects a lower level. Large results are written past the
 // caches. Workers share large calls, and a queue keeps the plans of its small ones.
-// KERNELS.md beside this file has the kernels, the thresholds from which they are used,
-// and figures.
+// KERNELS.md beside this file has the methods and the thresholds from which they are used.
 //
 // Memory is moved, never interpreted, except by conversions: the loops in Go do not
 // depend on the machine's byte order. Memory is little-endian by the contract of package

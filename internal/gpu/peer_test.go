@@ -11,8 +11,8 @@ import (
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/internal/gpu"
-	"github.com/restride/restride/kernels"
 	"github.com/restride/restride/internal/gpu/gputest"
+	"github.com/restride/restride/kernels"
 )
 
 // Streams of two fakes reach each other.
