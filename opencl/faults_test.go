@@ -30,7 +30,7 @@ type faultyDriver struct {
 // codeAt is the number of the argument for the code, of functions that return a handle.
 var codeAt = map[string]int{
 	"clCreateContext": 5, "clCreateCommandQueue": 3, "clCreateBuffer": 4, "clEnqueueMapBuffer": 9,
-	"clCreateProgramWithSource": 4, "clCreateProgramWithBinary": 6, "clCreateKernel": 2,
+	"clCreateSubBuffer": 4, "clCreateFromGLBuffer": 3, "clCreateProgramWithSource": 4, "clCreateProgramWithBinary": 6, "clCreateKernel": 2,
 }
 
 // failedWork is a fault of clGetEventInfo that says that work failed: the call succeeds.
@@ -137,7 +137,7 @@ func sweepTarget(d *faultyDriver, index int) *faults.Target {
 		Leaks: []faults.Balance{
 			{Make: []string{"clCreateContext", "clRetainContext"}, End: []string{"clReleaseContext"}},
 			{Make: []string{"clCreateCommandQueue", "clRetainCommandQueue"}, End: []string{"clReleaseCommandQueue"}},
-			{Make: []string{"clCreateBuffer", "clRetainMemObject"}, End: []string{"clReleaseMemObject"}},
+			{Make: []string{"clCreateBuffer", "clCreateSubBuffer", "clRetainMemObject"}, End: []string{"clReleaseMemObject"}},
 			{Make: []string{"clCreateProgramWithSource", "clCreateProgramWithBinary"}, End: []string{"clReleaseProgram"}},
 			{Make: []string{"clCreateKernel"}, End: []string{"clReleaseKernel"}},
 			{Make: []string{"clEnqueueMapBuffer"}, End: []string{"clEnqueueUnmapMemObject"}},

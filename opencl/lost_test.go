@@ -105,3 +105,20 @@ func TestBugEventReleasedOnce(t *testing.T) {
 	require.NoError(t, other.Wait())
 	assert.Equal(t, 1, d.Calls()["clReleaseEvent"]-before)
 }
+
+// Of a page whose second slot cannot be made, the first one was not released.
+func TestBugSlotsLeak(t *testing.T) {
+	dev := openTest(t, Options{})
+	d := newFaultyDriver(t)
+	q := gputest.Queue(t, dev)
+	dst, src, at := gputest.Alloc(t, dev, 64), gputest.Alloc(t, dev, 64), gputest.Alloc(t, dev, 64)
+	require.NoError(t, q.Write(at, 0, make([]byte, 64)))
+	to, from, indices, by := gputest.Take(dst, src, at)
+	d.Fail(faults.Fault{Call: "clCreateSubBuffer", Code: -14, After: 1})
+	before := d.Calls()["clReleaseMemObject"]
+	require.ErrorIs(t, q.Take(to, from, indices, by), device.ErrDriver)
+	released := d.Calls()["clReleaseMemObject"] - before
+	assert.GreaterOrEqual(t, released, 2, "the page and its slot")
+	require.NoError(t, q.Take(to, from, indices, by))
+	require.NoError(t, q.Wait())
+}

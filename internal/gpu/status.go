@@ -66,6 +66,7 @@ func (q *Queue) newPage() (*page, error) {
 	if err != nil {
 		return nil, err
 	}
+	p.divided = true
 	for i := range int64(pageSlots) {
 		part, err := by.Part(p.block.mem, i*stride, statusBytes)
 		if err != nil {
@@ -74,7 +75,6 @@ func (q *Queue) newPage() (*page, error) {
 		}
 		p.slots = append(p.slots, part)
 	}
-	p.divided = true
 	return p, nil
 }
 
