@@ -216,7 +216,7 @@ var plain device.Rounding
 // 64, so few that both sides stay in L1.
 const castPiece = 1024
 
-// castRow is row by value. Elements that are no neighbours, or lie below a byte,
+// castRow is row by value. Elements that are not neighbours, or lie below a byte,
 // go by way of buffers.
 func (c *conversion) castRow(e *ends, d, s, n int64, sc *scratch) {
 	dSize, sSize := int64(max(c.dBits/8, 1)), int64(max(c.sBits/8, 1))

@@ -290,7 +290,7 @@ func (t *tile) buffered(run int64) (stride int64, joined bool) {
 }
 
 // from returns the offsets of the rows from the i-th on, and the base that they add to.
-// Rows beyond those of dTab are evenly apart.
+// Rows beyond the table dTab are evenly apart.
 func (t *tile) from(d, i int64) (int64, []int64) {
 	if t.dStep != 0 {
 		return d + i*t.dStep, t.dTab

@@ -1,6 +1,9 @@
 package kernels
 
-import "github.com/restride/restride/device"
+import (
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/device/backend"
+)
 
 // Argument is one of the arguments of a kernel: 8 bytes, but for parameters that are passed
 // by value (see Spec.ParameterBytes).
@@ -19,11 +22,26 @@ const (
 	Parameters                     // the launch's: see Launch.Params
 	Base                           // of an operand: see Launch.Base
 	Number                         // the same for all operations that have the launch in common
-	Pattern                        // of a fill: see PatternOf
+	Pattern                        // of a fill: see Operation.Pattern
 	Status                         // memory in which an index out of range is noted: see source/indices.h
 )
 
-// arguments lists those of an operation's kernel, in its order.
+// Number returns an argument that is a number, for an operation that the launch fits; else 0.
+func (l *Launch) Number(i int, o *Operation) uint64 {
+	switch a := &l.Arguments[i]; a.Is {
+	case Base:
+		if x := o.Operands[a.Role].Layout; x != nil {
+			return uint64(l.Base(a.Role, x.Offset()))
+		}
+	case Number:
+		return a.Number
+	case Pattern:
+		return o.Pattern[a.Number]
+	}
+	return 0
+}
+
+// arguments lists the arguments of an operation's kernel, in the kernel's order.
 func (o *Operation) arguments() []Argument {
 	memory := func(r Role) Argument { return Argument{Is: Memory, Role: r} }
 	base := func(r Role) Argument { return Argument{Is: Base, Role: r} }
@@ -35,9 +53,9 @@ func (o *Operation) arguments() []Argument {
 	case OpFill:
 		return []Argument{memory(Dst), memory(Dst), {Is: Parameters}, base(Dst), base(Dst), {Is: Pattern}, {Is: Pattern, Number: 1}}
 	case OpConvert:
-		if k := o.key(); k.op == OpConvert && k.to != 0 {
-			from, to := Numbers(k.to, k.from, k.how)
-			return all(number(from), number(to))
+		if to, from := o.Operands[Dst].Type, o.Operands[Src].Type; backend.ConversionOf(to, from) == backend.ByValue {
+			read, written := Numbers(to, from, o.How.For(to))
+			return all(number(read), number(written))
 		}
 	case OpTake:
 		return all(base(At), number(0), memory(At), Argument{Is: Status})

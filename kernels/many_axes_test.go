@@ -37,6 +37,9 @@ func TestParametersFit(t *testing.T) {
 		assert.LessOrEqual(t, len(l.Params), l.Spec.ParameterBytes(), "%d axes: %v", rank, l.Spec)
 		assert.GreaterOrEqual(t, cap(l.Params), l.Spec.ParameterBytes(), "%d axes: %v", rank, l.Spec)
 		assert.Contains(t, kernels.Specs(), l.Spec)
+		if l.Groups > 0 {
+			assert.Len(t, l.Arguments, l.Spec.Arguments(), "%d axes: %v", rank, l.Spec)
+		}
 		if long[l.Spec.Form] = long[l.Spec.Form] || l.Spec.ManyAxes; rank <= 5 {
 			assert.False(t, l.Spec.ManyAxes, "%d axes: %v", rank, l.Spec)
 		}

@@ -32,7 +32,7 @@ func (o Op) String() string {
 // Role is the place of an operand in an operation.
 type Role uint8
 
-// The roles: dst, src, and those of some operations.
+// The roles: dst, src, and more for some operations.
 const (
 	Dst Role = iota
 	Src      // of a where, a; a fill has none
@@ -60,6 +60,7 @@ type Operation struct {
 	Op       Op
 	Operands [MaxOperands]Operand // by role
 
+	Pattern   [2]uint64        // of OpFill: see PatternOf; a launch fits any
 	By        []layout.Index   // of OpTake and OpPut
 	Reduction device.Reduction // of OpPut
 	How       device.Rounding  // of OpConvert; of OpQuantize whether it saturates

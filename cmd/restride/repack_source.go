@@ -144,7 +144,7 @@ func (d *described) named(c *checkpoint.Checkpoint, err error) error {
 var ggufFormat = func() *quant.Format {
 	f, err := quant.Lookup("gguf")
 	if err != nil {
-		panic(err)
+		panic(err) // a name of package quant
 	}
 	return f
 }()

@@ -65,7 +65,7 @@ func (s Suite) Run(t *testing.T, open func(*testing.T) device.Device) {
 		t.Run("Case", func(t *testing.T) { r.oneCase(t, name) })
 		return
 	}
-	values := r // the race detector finds nothing in values that shorter tests lack
+	values := r // the race detector finds nothing more in longer sweeps of values
 	values.Small = r.Small || race.Enabled
 	for _, test := range []struct {
 		name string

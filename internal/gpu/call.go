@@ -8,17 +8,17 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// operands are those of a call, by role; nil: there is none.
+// operands are a call's operands by role; nil: there is none.
 type operands [kernels.MaxOperands]*device.Operand
 
 // call is an operation on operands that have been checked.
 type call struct {
 	kernels.Operation
 	operands operands
-	pattern  [2]uint64 // of a fill
 }
 
-func calling(op kernels.Op, on operands) call {
+// newCall is a call without options.
+func newCall(op kernels.Op, on operands) call {
 	c := call{Operation: kernels.Operation{Op: op}, operands: on}
 	for r, o := range on {
 		if o != nil {
@@ -101,8 +101,8 @@ func (q *Queue) run(c *call, e *kernels.Entry[Mem]) error {
 	return nil
 }
 
-// arguments are a launch's for a call, until the next call of it. A page is where it notes
-// an index out of range.
+// arguments returns a launch's arguments for a call, valid until it is called again. The
+// kernel notes an index out of range in the page.
 func (q *Queue) arguments(c *call, buffers *[kernels.MaxOperands]*Buffer, e *kernels.Entry[Mem], notes *page) []Argument {
 	args := q.args[:len(e.Arguments)]
 	for i := range e.Arguments {
@@ -117,17 +117,10 @@ func (q *Queue) arguments(c *call, buffers *[kernels.MaxOperands]*Buffer, e *ker
 			to.Mem = b.block.mem
 		case kernels.Parameters:
 			to.Mem = e.OnDevice
-		case kernels.Base:
-			to.Number = 0
-			if o := c.operands[a.Role]; o != nil {
-				to.Number = uint64(e.Base(a.Role, o.Layout.Offset()))
-			}
-		case kernels.Number:
-			to.Number = a.Number
-		case kernels.Pattern:
-			to.Number = c.pattern[a.Number]
 		case kernels.Status:
 			to.Mem = notes.slots[notes.used]
+		default:
+			to.Number = e.Number(i, &c.Operation)
 		}
 	}
 	return args

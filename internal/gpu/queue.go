@@ -263,7 +263,7 @@ func (q *Queue) KernelName(dst, src device.Operand) string {
 	if backend.CheckCopy(&dst, &src) != nil {
 		return ""
 	}
-	c := calling(kernels.OpCopy, operands{&dst, &src})
+	c := newCall(kernels.OpCopy, operands{&dst, &src})
 	l, err := kernels.Plan(&c.Operation, q.dev.properties.Target)
 	if err != nil {
 		return ""

@@ -35,7 +35,9 @@ func Of(o oracle.Case, target kernels.Target) (l Launch, err error) {
 	if err != nil {
 		return l, fmt.Errorf("%v: %w", o, err)
 	}
-	l.Numbers = numbers(&l.Launch, &call)
+	for i := range l.Arguments {
+		l.Numbers = append(l.Numbers, l.Number(i, &call))
+	}
 	l.Extent = extent(o)
 	l.Read, l.Written = cases.Touched(o, sector)
 	if l.Fetched, err = fetched(o); err != nil {
@@ -94,7 +96,9 @@ func operation(o oracle.Case) (kernels.Operation, error) {
 		call.Operands[r] = kernels.Operand{Type: t, Layout: &l}
 	}
 	set(kernels.Dst, o.DstType, o.Dst)
-	if op != kernels.OpFill {
+	if op == kernels.OpFill {
+		call.Pattern = kernels.PatternOf(cases.Pattern(o.DstType), o.DstType.Bits())
+	} else {
 		set(kernels.Src, o.SrcType, o.Src)
 	}
 	switch op {
@@ -116,25 +120,6 @@ func operation(o oracle.Case) (kernels.Operation, error) {
 		}
 	}
 	return call, nil
-}
-
-// numbers are the arguments of a launch that are numbers.
-func numbers(l *kernels.Launch, call *kernels.Operation) []uint64 {
-	dst := call.Operands[kernels.Dst].Type
-	all := make([]uint64, len(l.Arguments))
-	for i, a := range l.Arguments {
-		switch a.Is {
-		case kernels.Base:
-			if x := call.Operands[a.Role].Layout; x != nil {
-				all[i] = uint64(l.Base(a.Role, x.Offset()))
-			}
-		case kernels.Number:
-			all[i] = a.Number
-		case kernels.Pattern:
-			all[i] = kernels.PatternOf(cases.Pattern(dst), dst.Bits())[a.Number]
-		}
-	}
-	return all
 }
 
 // extent is that of the numbers which a case finds in memory.

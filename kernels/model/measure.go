@@ -41,8 +41,11 @@ func arguments(l *launches.Launch) [][]byte {
 		switch a.Is {
 		case kernels.Memory:
 			address := uint64(ptx.SampleAt)
-			if a.Role < kernels.At {
-				address = [...]uint64{ptx.SampleDst, ptx.SampleSrc}[i]
+			switch i {
+			case 0:
+				address = ptx.SampleDst
+			case 1:
+				address = ptx.SampleSrc
 			}
 			args[i] = ptx.Words(address)[0]
 		case kernels.Parameters:
