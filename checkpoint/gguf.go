@@ -93,6 +93,9 @@ func (h *Header) readGGUF(r io.ReaderAt, size int64, charge func(int64) error) e
 		}
 		t.offset += start
 	}
+	if err := h.unique(); err != nil {
+		return err
+	}
 	return h.place(size)
 }
 

@@ -87,9 +87,8 @@ func (h *Header) check(t *Tensor) error {
 	return nil
 }
 
-// place checks where the tensors lie: within the file's size, none over another. It puts them in
-// the order of their bytes.
-func (h *Header) place(size int64) error {
+// unique says which name two tensors have.
+func (h *Header) unique() error {
 	names := make(map[string]struct{}, len(h.Tensors))
 	for _, t := range h.Tensors {
 		if _, twice := names[t.Name]; twice {
@@ -97,6 +96,12 @@ func (h *Header) place(size int64) error {
 		}
 		names[t.Name] = struct{}{}
 	}
+	return nil
+}
+
+// place checks where the tensors lie: within the file's size, none over another. It puts them in
+// the order of their bytes.
+func (h *Header) place(size int64) error {
 	slices.SortStableFunc(h.Tensors, func(a, b *Tensor) int {
 		if a.offset != b.offset {
 			return int(min(1, max(-1, a.offset-b.offset)))

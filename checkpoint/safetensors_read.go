@@ -34,6 +34,14 @@ func (h *Header) readSafetensors(r io.ReaderAt, size int64, charge func(int64) e
 		}
 		return err
 	}
+	if err := h.unique(); err != nil { // the format's own reader drops the first of two, right or wrong
+		return err
+	}
+	for i, t := range h.Tensors {
+		if err := p.locate(t, p.places[i]); err != nil {
+			return err
+		}
+	}
 	if err := h.place(size); err != nil {
 		return err
 	}
@@ -55,8 +63,9 @@ type headerReader struct {
 	*Header
 	json   *jsontext.Reader
 	charge func(int64) error
-	start  int64  // of the tensors' bytes
-	in     string // the tensor that is read, for errors
+	start  int64      // of the tensors' bytes
+	in     string     // the tensor that is read, for errors
+	places [][2]int64 // data_offsets of each tensor
 }
 
 // object reads the header's object.
@@ -158,6 +167,13 @@ func (h *headerReader) tensor() error {
 	if err != nil {
 		return err
 	}
+	h.Tensors, h.places, h.in = append(h.Tensors, t), append(h.places, [2]int64(offsets)), ""
+	return nil
+}
+
+// locate sets where a tensor lies by its data_offsets, which must be as far apart as its
+// type and shape say.
+func (h *headerReader) locate(t *Tensor, offsets [2]int64) error {
 	if err := h.checkZeros(t); err != nil {
 		return err
 	}
@@ -166,12 +182,11 @@ func (h *headerReader) tensor() error {
 	}
 	from, to := offsets[0], offsets[1]
 	if to < from || to-from != t.size {
-		return h.invalid("tensor %s: data_offsets [%d,%d]; %v of %s have %d bytes", quote.Name(name), from, to, t.Dims, t.Type, t.size)
+		return h.invalid("tensor %s: data_offsets [%d,%d]; %v of %s have %d bytes", quote.Name(t.Name), from, to, t.Dims, t.Type, t.size)
 	}
 	if t.offset = h.start + from; t.offset < h.start {
-		return h.invalid("tensor %s: data_offsets [%d,%d] overflow int64", quote.Name(name), from, to)
+		return h.invalid("tensor %s: data_offsets [%d,%d] overflow int64", quote.Name(t.Name), from, to)
 	}
-	h.Tensors, h.in = append(h.Tensors, t), ""
 	return nil
 }
 
@@ -275,7 +290,7 @@ func (h *headerReader) checkZeros(t *Tensor) error {
 	for _, extent := range t.Dims {
 		var hi uint64
 		if hi, n = bits.Mul64(n, uint64(extent)); hi != 0 {
-			return h.invalid("%sthe extents %v overflow", h.in, layout.Shape(t.Dims))
+			return h.invalid("tensor %s: the extents %v overflow", quote.Name(t.Name), layout.Shape(t.Dims))
 		}
 	}
 	return nil
