@@ -25,9 +25,9 @@ const (
 )
 
 // String returns the name of the operation's method.
-func (o Op) String() string {
-	return [...]string{"Copy", "Fill", "Convert", "Take", "Put", "Map", "Where", "Dequantize", "Quantize"}[o]
-}
+func (o Op) String() string { return opNames[o] }
+
+var opNames = [...]string{"Copy", "Fill", "Convert", "Take", "Put", "Map", "Where", "Dequantize", "Quantize"}
 
 // Role is the place of an operand in an operation.
 type Role uint8
@@ -163,9 +163,9 @@ var noLayout layout.Layout
 // sides are the n layouts that a launch depends on: dst's, src's, and others, whose offsets do
 // not count.
 func (o *Operation) sides() (sides [MaxOperands]*layout.Layout, n int) {
-	for r, x := range o.Operands {
-		if sides[r] = x.Layout; x.Layout != nil {
-			n = r + 1
+	for r := range o.Operands {
+		if x := o.Operands[r].Layout; x != nil {
+			sides[r], n = x, r+1
 		} else {
 			sides[r] = &noLayout
 		}

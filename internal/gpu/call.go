@@ -106,21 +106,19 @@ func (q *Queue) run(c *call, e *kernels.Entry[Mem]) error {
 func (q *Queue) arguments(c *call, buffers *[kernels.MaxOperands]*Buffer, e *kernels.Entry[Mem], notes *page) []Argument {
 	args := q.args[:len(e.Arguments)]
 	for i := range e.Arguments {
-		a, to := &e.Arguments[i], &args[i]
-		to.Mem = nil
-		switch a.Is {
+		switch a := &e.Arguments[i]; a.Is {
 		case kernels.Memory:
 			b := buffers[a.Role]
 			if b == nil {
 				b = buffers[kernels.Src]
 			}
-			to.Mem = b.block.mem
+			args[i].Mem = b.block.mem
 		case kernels.Parameters:
-			to.Mem = e.OnDevice
+			args[i].Mem = e.OnDevice
 		case kernels.Status:
-			to.Mem = notes.slots[notes.used]
+			args[i].Mem = notes.slots[notes.used]
 		default:
-			to.Number = e.Number(i, &c.Operation)
+			args[i] = Argument{Number: e.Number(i, &c.Operation)}
 		}
 	}
 	return args
