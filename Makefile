@@ -6,7 +6,7 @@ FUZZTIME ?= 20s
 CASES ?= ../shared/onnx-node-tests
 # In here, and on their own: nothing else depends on what they need. What writes the
 # assembly imports its dialect with a dot (ST1001).
-MODULES = bench/peers/go internal/simd/asm internal/licenses
+MODULES = internal/bench/peers/go internal/simd/asm internal/licenses
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.7.0
 # Beside this machine's: what one processor or system builds, another's check does not see.
 TARGETS = linux/arm64 windows/amd64

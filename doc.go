@@ -30,21 +30,12 @@
 //
 // For those who write a device:
 //
-//   - device/backend: what implementations of a device share
 //   - device/devicetest: the test suite that every device must pass
-//   - device/oracle: what the result of an operation must be
 //
-// Tools of this module, without a promise of compatibility:
+// Parts of this module, without a promise of compatibility:
 //
-//   - kernels: the GPU kernels, and the planner that chooses among them
-//   - kernels/launches: the launch that a GPU gets for an operation
-//   - cuda/ptxtest: a device whose kernels are the shipped PTX, interpreted
+//   - kernels: the source of the GPU kernels
 //   - bench: measures a device
-//   - bench/cases: the layouts that are measured
-//   - bench/report: the figures of a run, as a file and as text
-//   - bench/page: a report as a page for a browser
-//   - bench/peers: other libraries on the same cases
-//   - bench/benchtest: the cases as Go benchmarks
 //
 // docs/stability.md says which of these are stable.
 package restride

@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/restride/restride/device"
-	"github.com/restride/restride/device/oracle"
+	"github.com/restride/restride/internal/oracle"
 	"github.com/restride/restride/layout"
 )
 

@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/restride/restride/bench/report"
 	"github.com/restride/restride/cpu"
+	"github.com/restride/restride/internal/bench/report"
 	"github.com/restride/restride/internal/quote"
 )
 

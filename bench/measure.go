@@ -6,8 +6,8 @@ import (
 	"math"
 	"time"
 
-	"github.com/restride/restride/bench/report"
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/bench/report"
 )
 
 // Passes is how often a run measures every figure. Passes differ as two runs do, which

@@ -3,9 +3,9 @@ package bench
 import (
 	"errors"
 
-	"github.com/restride/restride/bench/cases"
 	"github.com/restride/restride/device"
-	"github.com/restride/restride/device/oracle"
+	"github.com/restride/restride/internal/bench/cases"
+	"github.com/restride/restride/internal/oracle"
 	"github.com/restride/restride/layout"
 )
 

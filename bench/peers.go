@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/restride/restride/bench/cases"
-	"github.com/restride/restride/bench/peers"
-	"github.com/restride/restride/bench/report"
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/bench/cases"
+	"github.com/restride/restride/internal/bench/peers"
+	"github.com/restride/restride/internal/bench/report"
 )
 
 const (

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/restride/restride/bench/report"
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/bench/report"
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/tensor"
 )

@@ -8,11 +8,11 @@ import (
 	"runtime/debug"
 	"time"
 
-	"github.com/restride/restride/bench/cases"
-	"github.com/restride/restride/bench/peers"
-	"github.com/restride/restride/bench/report"
 	"github.com/restride/restride/device"
-	"github.com/restride/restride/device/oracle"
+	"github.com/restride/restride/internal/bench/cases"
+	"github.com/restride/restride/internal/bench/peers"
+	"github.com/restride/restride/internal/bench/report"
+	"github.com/restride/restride/internal/oracle"
 	"github.com/restride/restride/internal/quote"
 	"github.com/restride/restride/layout"
 )

@@ -13,12 +13,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/restride/restride/bench/cases"
-	"github.com/restride/restride/bench/report"
 	"github.com/restride/restride/cpu"
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/device/devicetest"
-	"github.com/restride/restride/device/oracle"
+	"github.com/restride/restride/internal/bench/cases"
+	"github.com/restride/restride/internal/bench/report"
+	"github.com/restride/restride/internal/oracle"
 	"github.com/restride/restride/layout"
 	_ "github.com/restride/restride/opencl"
 )

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/restride/restride/bench/report"
+	"github.com/restride/restride/internal/bench/report"
 )
 
 // quick is a report of the cpu device at some cases, small.

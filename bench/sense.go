@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/restride/restride/bench/report"
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/bench/report"
 )
 
 // sense reads the device's sensors while it copies, since clocks of an idle device say

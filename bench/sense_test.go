@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/restride/restride/bench/report"
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/bench/report"
 )
 
 const (

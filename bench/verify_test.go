@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/restride/restride/bench/cases"
 	"github.com/restride/restride/device"
-	"github.com/restride/restride/device/oracle"
+	"github.com/restride/restride/internal/bench/cases"
+	"github.com/restride/restride/internal/oracle"
 )
 
 // spilling is a device whose large copies and fills also write what lies between

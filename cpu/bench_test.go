@@ -10,9 +10,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/restride/restride/bench/benchtest"
 	"github.com/restride/restride/cpu"
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/bench/benchtest"
 	"github.com/restride/restride/layout"
 )
 

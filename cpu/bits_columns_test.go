@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/restride/restride/cpu"
-	"github.com/restride/restride/device/oracle"
+	"github.com/restride/restride/internal/oracle"
 )
 
 // TestColumns are transposes of few rows that goroutines share by columns, which begin with a

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/restride/restride/cpu"
-	"github.com/restride/restride/device/oracle"
+	"github.com/restride/restride/internal/oracle"
 )
 
 // TestLargeCasts are conversions that several workers share: below a byte, two of

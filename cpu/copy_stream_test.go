@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/restride/restride/cpu"
-	"github.com/restride/restride/device/oracle"
+	"github.com/restride/restride/internal/oracle"
 )
 
 // TestStream are writes past the caches, which only large ones are elsewhere.

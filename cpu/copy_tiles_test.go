@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/restride/restride/cpu"
-	"github.com/restride/restride/device/oracle"
+	"github.com/restride/restride/internal/oracle"
 )
 
 // Tiles have as many columns as an index of their outermost axis at least, which may be more

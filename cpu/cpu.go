@@ -10,8 +10,8 @@ import (
 	"unsafe"
 
 	"github.com/restride/restride/device"
-	"github.com/restride/restride/device/backend"
 	"github.com/restride/restride/device/budget"
+	"github.com/restride/restride/internal/backend"
 	"github.com/restride/restride/internal/simd"
 	"github.com/restride/restride/internal/sysmem"
 	"github.com/restride/restride/layout"

@@ -8,10 +8,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/restride/restride/bench"
-	"github.com/restride/restride/bench/cases"
-	"github.com/restride/restride/bench/report"
 	"github.com/restride/restride/cpu"
-	"github.com/restride/restride/device/oracle"
+	"github.com/restride/restride/internal/bench/cases"
+	"github.com/restride/restride/internal/bench/report"
+	"github.com/restride/restride/internal/oracle"
 	"github.com/restride/restride/internal/simd"
 )
 

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/restride/restride/cpu"
-	"github.com/restride/restride/device/oracle"
+	"github.com/restride/restride/internal/oracle"
 )
 
 // Elements of words in another order: of one word and of up to eight, backwards, with gaps on

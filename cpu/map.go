@@ -4,7 +4,7 @@ import (
 	"unsafe"
 
 	"github.com/restride/restride/device"
-	"github.com/restride/restride/device/backend"
+	"github.com/restride/restride/internal/backend"
 	"github.com/restride/restride/layout"
 )
 

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/restride/restride/device/oracle"
+	"github.com/restride/restride/internal/oracle"
 	"github.com/restride/restride/internal/simd"
 )
 

@@ -5,7 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/restride/restride/device"
-	"github.com/restride/restride/device/backend"
+	"github.com/restride/restride/internal/backend"
 	"github.com/restride/restride/internal/plankey"
 	"github.com/restride/restride/internal/simd"
 	"github.com/restride/restride/layout"

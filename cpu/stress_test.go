@@ -13,7 +13,7 @@ import (
 
 	"github.com/restride/restride/cpu"
 	"github.com/restride/restride/device"
-	"github.com/restride/restride/device/oracle"
+	"github.com/restride/restride/internal/oracle"
 	"github.com/restride/restride/internal/race"
 	"github.com/restride/restride/layout"
 )

@@ -7,7 +7,7 @@ import (
 
 	"github.com/restride/restride/cpu"
 	"github.com/restride/restride/device"
-	"github.com/restride/restride/device/oracle"
+	"github.com/restride/restride/internal/oracle"
 	"github.com/restride/restride/internal/soak"
 	"github.com/restride/restride/layout"
 )

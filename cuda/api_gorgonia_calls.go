@@ -51,7 +51,7 @@ static CUresult graphInstantiate(void *f, CUgraphExec *g, CUgraph draft) {
 	return ((CUresult (*)(CUgraphExec *, CUgraph, unsigned long long))f)(g, draft, 0);
 }
 
-// A kernel's arguments, each of 8 bytes, as many as kernels.MaxArguments; number 2 is
+// A kernel's arguments, each of 8 bytes, as many as planner.MaxArguments; number 2 is
 // elsewhere.
 typedef struct {
 	unsigned long long at[11];
@@ -74,11 +74,11 @@ import (
 	"gorgonia.org/cu"
 
 	"github.com/restride/restride/device"
-	"github.com/restride/restride/kernels"
+	"github.com/restride/restride/internal/planner"
 )
 
 // The compiler checks that there is room for all arguments.
-var _ = [...][kernels.MaxArguments]struct{}{[len(C.arguments{}.at)]struct{}{}}
+var _ = [...][planner.MaxArguments]struct{}{[len(C.arguments{}.at)]struct{}{}}
 
 func (l *gorgoniaCU) retainPrimary(ordinal int) (cuContext, error) {
 	ctx, err := cu.Device(ordinal).RetainPrimaryCtx()

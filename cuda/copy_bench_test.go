@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/restride/restride/bench/benchtest"
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/bench/benchtest"
 )
 
 // BenchmarkCases runs the cases of package bench.

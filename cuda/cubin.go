@@ -7,7 +7,7 @@ import (
 	"io/fs"
 	"strings"
 
-	"github.com/restride/restride/kernels"
+	"github.com/restride/restride/internal/planner"
 )
 
 // Compiled kernels (cubins) are an option of the build: make cubins writes the archive
@@ -17,7 +17,7 @@ import (
 
 // CubinName is a compiled kernel's file in the archive. It depends on the program that it
 // was compiled from, so that one of another version is not taken for it.
-func CubinName(architecture int, s kernels.Spec, ptx []byte) string {
+func CubinName(architecture int, s planner.Spec, ptx []byte) string {
 	sum := sha256.Sum256(ptx)
 	return fmt.Sprintf("sm_%d/%v.%x.cubin", architecture, s, sum[:8])
 }
@@ -59,7 +59,7 @@ func (c *cubins) open(o Options, capability int) error {
 }
 
 // of returns a kernel's cubin; nil: there is none.
-func (c *cubins) of(s kernels.Spec, ptx []byte) []byte {
+func (c *cubins) of(s planner.Spec, ptx []byte) []byte {
 	if c.architecture == 0 {
 		return nil
 	}

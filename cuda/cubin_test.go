@@ -14,7 +14,7 @@ import (
 
 	"github.com/restride/restride/device/devicetest"
 	"github.com/restride/restride/internal/gpu/gputest"
-	"github.com/restride/restride/kernels"
+	"github.com/restride/restride/internal/planner"
 	"github.com/restride/restride/layout"
 )
 
@@ -25,8 +25,8 @@ func TestArchitectureFor(t *testing.T) {
 }
 
 // fillKernel is the kernel of fillOne.
-func fillKernel(t *testing.T, dev *Device) (kernels.Spec, []byte) {
-	l, err := kernels.Plan(fillingWords(), dev.driver.target)
+func fillKernel(t *testing.T, dev *Device) (planner.Spec, []byte) {
+	l, err := planner.Plan(fillingWords(), dev.driver.target)
 	require.NoError(t, err)
 	text, err := PTX(l.Spec)
 	require.NoError(t, err)
@@ -34,10 +34,10 @@ func fillKernel(t *testing.T, dev *Device) (kernels.Spec, []byte) {
 }
 
 // fillingWords is the operation of fillOne.
-func fillingWords() *kernels.Operation {
+func fillingWords() *planner.Operation {
 	l := layoutOf(16)
-	o := kernels.Operation{Op: kernels.OpFill}
-	o.Operands[kernels.Dst] = kernels.Operand{Type: layout.Uint32, Layout: &l}
+	o := planner.Operation{Op: planner.OpFill}
+	o.Operands[planner.Dst] = planner.Operand{Type: layout.Uint32, Layout: &l}
 	return &o
 }
 

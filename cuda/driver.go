@@ -7,7 +7,7 @@ import (
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/internal/gpu"
-	"github.com/restride/restride/kernels"
+	"github.com/restride/restride/internal/planner"
 )
 
 // driver is a CUDA device with a context.
@@ -18,7 +18,7 @@ type driver struct {
 	ctx     cuContext
 	primary bool // ctx is a reference to the device's primary context
 	info    device.Info
-	target  kernels.Target
+	target  planner.Target
 	ordered bool   // memory comes in the order of a stream,
 	pool    cuPool // from this pool; 0: from the default one
 	keeps   int64  // how much freed memory the pool keeps at the most
@@ -51,7 +51,7 @@ func newDriver(a api, ordinal int, ctx cuContext, o Options) (*driver, error) {
 	}
 	d := &driver{
 		api: a, number: driverNumber.Add(1), ordinal: ordinal, ctx: ctx, info: info, bus: p.bus,
-		target:  kernels.Target{Multiprocessors: p.units, Capability: p.major*10 + p.minor},
+		target:  planner.Target{Multiprocessors: p.units, Capability: p.major*10 + p.minor},
 		ordered: p.pools && a.ordered() && !o.PlainMemory,
 		events:  map[cuEvent]struct{}{}, peers: map[uint64]bool{},
 	}

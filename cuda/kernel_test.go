@@ -16,7 +16,7 @@ import (
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/device/devicetest"
 	"github.com/restride/restride/internal/gpu/gputest"
-	"github.com/restride/restride/kernels"
+	"github.com/restride/restride/internal/planner"
 )
 
 //go:embed testdata/user.ptx
@@ -127,7 +127,7 @@ func TestLoadCubin(t *testing.T) {
 	ptxas, err := exec.LookPath("../build/nvcc/ptxas")
 	devicetest.Require(t, "ptxas", err)
 	dev := openTest(t)
-	l, err := kernels.Plan(fillingWords(), dev.driver.target)
+	l, err := planner.Plan(fillingWords(), dev.driver.target)
 	require.NoError(t, err)
 	spec, text := fillKernel(t, dev)
 	in, out := filepath.Join(t.TempDir(), "kernel.ptx"), filepath.Join(t.TempDir(), "kernel.cubin")

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/restride/restride/internal/dl"
-	"github.com/restride/restride/kernels"
+	"github.com/restride/restride/internal/planner"
 )
 
 // loading is what a kernel costs to load, and what it takes of a multiprocessor.
@@ -29,7 +29,7 @@ func TestLoading(t *testing.T) {
 	attribute, err := lib.Lookup("cuFuncGetAttribute")
 	require.NoError(t, err)
 	var all []loading
-	for _, s := range kernels.Specs() {
+	for _, s := range planner.Specs() {
 		if s.CPUTarget {
 			continue
 		}

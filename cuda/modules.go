@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/restride/restride/kernels"
+	"github.com/restride/restride/internal/planner"
 )
 
 // modules are a device's kernels: a module for each, which the driver compiles or loads
@@ -14,7 +14,7 @@ type modules struct {
 	driver *driver
 	cubins cubins
 	mu     sync.Mutex
-	all    map[kernels.Spec]*kernel
+	all    map[planner.Spec]*kernel
 }
 
 // kernel is one of them. It is loaded by one of the goroutines that need it; other
@@ -25,10 +25,10 @@ type kernel struct {
 	function cuFunction // 0: to be loaded
 }
 
-func (m *modules) init(d *driver) { m.driver, m.all = d, map[kernels.Spec]*kernel{} }
+func (m *modules) init(d *driver) { m.driver, m.all = d, map[planner.Spec]*kernel{} }
 
 // get returns the function of a kernel.
-func (m *modules) get(s kernels.Spec) (cuFunction, error) {
+func (m *modules) get(s planner.Spec) (cuFunction, error) {
 	m.mu.Lock()
 	k := m.all[s]
 	if k == nil {
@@ -47,7 +47,7 @@ func (m *modules) get(s kernels.Spec) (cuFunction, error) {
 }
 
 // load loads a kernel's cubin, if there is one for the device, and else its PTX.
-func (m *modules) load(k *kernel, s kernels.Spec) error {
+func (m *modules) load(k *kernel, s planner.Spec) error {
 	text, err := PTX(s)
 	if err != nil {
 		return err
@@ -60,7 +60,7 @@ func (m *modules) load(k *kernel, s kernels.Spec) error {
 	return k.load(m.driver.api, s, append(text, 0)) // zero-terminated
 }
 
-func (k *kernel) load(a api, s kernels.Spec, image []byte) error {
+func (k *kernel) load(a api, s planner.Spec, image []byte) error {
 	m, err := a.load(image)
 	if err != nil {
 		return err
@@ -74,7 +74,7 @@ func (k *kernel) load(a api, s kernels.Spec, image []byte) error {
 }
 
 // LoadKernel makes a kernel ready.
-func (d *driver) LoadKernel(s kernels.Spec) error {
+func (d *driver) LoadKernel(s planner.Spec) error {
 	_, err := d.modules.get(s)
 	return err
 }

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/restride/restride/internal/file"
-	"github.com/restride/restride/kernels"
+	"github.com/restride/restride/internal/planner"
 )
 
 // ptxArchive holds the kernels as scripts/ptx.sh made them, one file each, as the
@@ -33,7 +33,7 @@ const ptxFolder = "RESTRIDE_PTX"
 const mostPTX = 16 << 20 // bytes of a program
 
 // PTX returns a kernel's program, as text.
-func PTX(s kernels.Spec) ([]byte, error) {
+func PTX(s planner.Spec) ([]byte, error) {
 	if in := os.Getenv(ptxFolder); in != "" {
 		text, err := file.Content(filepath.Join(in, s.String()+".ptx"), mostPTX)
 		if !errors.Is(err, fs.ErrNotExist) {

@@ -11,15 +11,15 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/restride/restride/internal/planner"
 	"github.com/restride/restride/internal/race"
-	"github.com/restride/restride/kernels"
 )
 
 // A folder of programs is in place of the archive's, of which it need not have all.
 func TestPTXFolder(t *testing.T) {
 	in := t.TempDir()
 	t.Setenv(ptxFolder, in)
-	one, other := kernels.Spec{Form: kernels.Element, DstBits: 32, SrcBits: 32}, kernels.Spec{Form: kernels.Element, DstBits: 64, SrcBits: 64}
+	one, other := planner.Spec{Form: planner.Element, DstBits: 32, SrcBits: 32}, planner.Spec{Form: planner.Element, DstBits: 64, SrcBits: 64}
 	require.NoError(t, os.WriteFile(filepath.Join(in, "element_32.ptx"), []byte("// another"), 0o600))
 	text, err := PTX(one)
 	require.NoError(t, err)
@@ -43,16 +43,16 @@ func TestBugFusedArithmetic(t *testing.T) {
 	// What codes fuse: four steps of the quotients of an item's 16 elements (divisor.h).
 	corrections := regexp.MustCompile(`fma\.rn\.f32\s`)
 	fused := regexp.MustCompile(`\bfma\.|\bmad\.f|\b(?:mul|add|sub)\.(?:ftz\.)?f\d+`)
-	for _, s := range kernels.Specs() {
+	for _, s := range planner.Specs() {
 		if s.CPUTarget {
 			continue
 		}
 		text, err := PTX(s)
 		require.NoError(t, err)
-		if s.Form == kernels.Blocks {
+		if s.Form == planner.Blocks {
 			text = meant.ReplaceAll(text, nil)
 		}
-		if s.Form == kernels.Codes {
+		if s.Form == planner.Codes {
 			assert.Len(t, corrections.FindAll(text, -1), 4*16, "%v", s)
 			text = corrections.ReplaceAll(text, nil)
 		}
@@ -71,7 +71,7 @@ func TestPTX(t *testing.T) {
 	}
 	entry := regexp.MustCompile(`\.visible \.entry (\w+)\(([^)]*)\)`)
 	accesses := regexp.MustCompile(`(?m)^\s*(?:@!?%p\d+\s+)?(?:ld|st|atom|red)\.(?:volatile\.)?(\w+).*`)
-	for _, s := range kernels.Specs() {
+	for _, s := range planner.Specs() {
 		if s.CPUTarget {
 			continue
 		}

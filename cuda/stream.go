@@ -5,7 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/restride/restride/internal/gpu"
-	"github.com/restride/restride/kernels"
+	"github.com/restride/restride/internal/planner"
 )
 
 // stream is a CUDA stream.
@@ -14,16 +14,16 @@ type stream struct {
 	handle    cuStream
 	own       bool // Close destroys the stream
 	thread    threadContext
-	functions map[kernels.Spec]cuFunction // the device's modules, without their lock
-	last      *kernels.Launch             // the last launch,
+	functions map[planner.Spec]cuFunction // the device's modules, without their lock
+	last      *planner.Launch             // the last launch,
 	function  cuFunction                  // and its function
 	home      bool                        // the thread of the last launch has the device's context
 	capturing bool
 
 	// The arguments of a launch, and the pointers to them that the driver wants: to the
 	// launch's parameters in place of an argument.
-	args   [kernels.MaxArguments]uint64
-	params [kernels.MaxArguments]unsafe.Pointer
+	args   [planner.MaxArguments]uint64
+	params [planner.MaxArguments]unsafe.Pointer
 }
 
 func (d *driver) NewStream() (gpu.Stream, error) {
@@ -41,7 +41,7 @@ func (d *driver) NewStream() (gpu.Stream, error) {
 
 // newStream makes a stream of a handle, which Close destroys if it is owned.
 func newStream(d *driver, handle cuStream, own bool) *stream {
-	s := &stream{driver: d, handle: handle, own: own, functions: map[kernels.Spec]cuFunction{}}
+	s := &stream{driver: d, handle: handle, own: own, functions: map[planner.Spec]cuFunction{}}
 	for i := range s.args {
 		s.params[i] = unsafe.Pointer(&s.args[i])
 	}
@@ -73,7 +73,7 @@ func (s *stream) Download(dst []byte, src gpu.Mem, off int64) error {
 	return s.driver.check(err)
 }
 
-func (s *stream) Launch(l *kernels.Launch, args []gpu.Argument) error {
+func (s *stream) Launch(l *planner.Launch, args []gpu.Argument) error {
 	if l != s.last {
 		f, ok := s.functions[l.Spec]
 		if !ok {
@@ -107,7 +107,7 @@ func (s *stream) Launch(l *kernels.Launch, args []gpu.Argument) error {
 }
 
 // submit launches with the arguments s.args, with whatever context is current.
-func (s *stream) submit(l *kernels.Launch) error {
+func (s *stream) submit(l *planner.Launch) error {
 	return s.driver.api.launch(&s.thread.frame, s.function, l.Groups, l.Local, s.handle, s.params[:len(l.Arguments)])
 }
 

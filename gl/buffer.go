@@ -10,7 +10,7 @@ import (
 	"github.com/go-gl/gl/v4.3-core/gl"
 
 	"github.com/restride/restride/device"
-	"github.com/restride/restride/device/backend"
+	"github.com/restride/restride/internal/backend"
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/tensor"
 )

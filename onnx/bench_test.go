@@ -76,7 +76,7 @@ func BenchmarkSession(b *testing.B) {
 }
 
 // BenchmarkAttentionBlock runs the block of attentionBlock on 8 times 512 tokens
-// behind as many, 16 heads of 64. bench/peers/attention_torch.py is PyTorch's
+// behind as many, 16 heads of 64. internal/bench/peers/attention_torch.py is PyTorch's
 // part, without the weights.
 func BenchmarkAttentionBlock(b *testing.B) {
 	const batch, tokens, past, heads, width = 8, 512, 512, 16, 64

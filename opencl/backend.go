@@ -6,7 +6,7 @@ import (
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/internal/gpu"
-	"github.com/restride/restride/kernels"
+	"github.com/restride/restride/internal/planner"
 	"github.com/restride/restride/layout"
 )
 
@@ -97,7 +97,7 @@ func newDevice(p properties, context uintptr, o Options) (*Device, error) {
 }
 
 // target is what kernels are planned for on a device.
-func (o Options) target(p properties) (kernels.Target, error) {
+func (o Options) target(p properties) (planner.Target, error) {
 	const variable = "RESTRIDE_OPENCL_PLANNER"
 	name, of := o.Planner, "the planner"
 	if name == Auto {
@@ -110,16 +110,16 @@ func (o Options) target(p properties) (kernels.Target, error) {
 		serial = false
 	case Serial:
 		if serial = true; p.cutsLoops {
-			return kernels.Target{}, layout.Errorf(device.ErrUnsupported, "Open", "%s does not run long loops to their end: it can only have the planner %q", p.info.Name, Parallel)
+			return planner.Target{}, layout.Errorf(device.ErrUnsupported, "Open", "%s does not run long loops to their end: it can only have the planner %q", p.info.Name, Parallel)
 		}
 	default:
-		return kernels.Target{}, layout.Errorf(device.ErrInvalid, "Open", "%s is %q; it can be %q or %q", of, name, Parallel, Serial)
+		return planner.Target{}, layout.Errorf(device.ErrInvalid, "Open", "%s is %q; it can be %q or %q", of, name, Parallel, Serial)
 	}
-	if !serial && p.groupSize < kernels.GroupSize {
-		return kernels.Target{}, fmt.Errorf("%w: %s has work-groups of at most %d work-items; the parallel planner needs %d",
-			device.ErrUnsupported, p.info.Name, p.groupSize, kernels.GroupSize)
+	if !serial && p.groupSize < planner.GroupSize {
+		return planner.Target{}, fmt.Errorf("%w: %s has work-groups of at most %d work-items; the parallel planner needs %d",
+			device.ErrUnsupported, p.info.Name, p.groupSize, planner.GroupSize)
 	}
-	t := kernels.Target{CPU: serial, Multiprocessors: p.units, Atomics32: p.atomics32}
+	t := planner.Target{CPU: serial, Multiprocessors: p.units, Atomics32: p.atomics32}
 	if p.cutsLoops {
 		t.MostRounds = mostRounds
 	}

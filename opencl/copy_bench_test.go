@@ -5,10 +5,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/restride/restride/bench/benchtest"
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/device/devicetest"
-	"github.com/restride/restride/device/oracle"
+	"github.com/restride/restride/internal/bench/benchtest"
+	"github.com/restride/restride/internal/oracle"
 	"github.com/restride/restride/internal/race"
 )
 

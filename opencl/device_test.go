@@ -11,7 +11,7 @@ import (
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/device/devicetest"
-	"github.com/restride/restride/device/oracle"
+	"github.com/restride/restride/internal/oracle"
 	"github.com/restride/restride/internal/soak"
 	"github.com/restride/restride/opencl"
 	"github.com/restride/restride/tensor"

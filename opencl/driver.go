@@ -7,14 +7,14 @@ import (
 
 	"github.com/restride/restride/internal/glcontext"
 	"github.com/restride/restride/internal/gpu"
-	"github.com/restride/restride/kernels"
+	"github.com/restride/restride/internal/planner"
 )
 
 // driver is an OpenCL device with a context.
 type driver struct {
 	properties properties
 	context    uintptr
-	target     kernels.Target
+	target     planner.Target
 	gl         glcontext.Context // that the context was made for sharing with; the zero one: none
 	glOrdered  bool              // acquiring and releasing put work in order
 	programs   programs

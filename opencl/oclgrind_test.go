@@ -12,9 +12,9 @@ import (
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/device/devicetest"
-	"github.com/restride/restride/device/oracle"
+	"github.com/restride/restride/internal/oracle"
+	"github.com/restride/restride/internal/planner"
 	"github.com/restride/restride/internal/soak"
-	"github.com/restride/restride/kernels"
 )
 
 // oclgrind is a driver that interprets kernels, and writes to a log what they
@@ -140,7 +140,7 @@ func underOclgrind(t *testing.T, what string) {
 	p := plants[what]
 	dev := open(t)
 	source := dev.driver.programs.source
-	dev.driver.programs.source = func(s kernels.Spec) string {
+	dev.driver.programs.source = func(s planner.Spec) string {
 		text := source(s)
 		assert.Contains(t, text, p.right)
 		return strings.ReplaceAll(text, p.right, p.wrong)

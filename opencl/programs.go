@@ -10,7 +10,7 @@ import (
 	"unsafe"
 
 	"github.com/restride/restride/device"
-	"github.com/restride/restride/kernels"
+	"github.com/restride/restride/internal/planner"
 )
 
 // buildOptions are the compiler's. Warnings are not for the user's terminal: the tests
@@ -22,14 +22,14 @@ type programs struct {
 	driver *driver
 	disk   *diskCache
 	// Tests put others in place of these.
-	source  func(kernels.Spec) string
+	source  func(planner.Spec) string
 	compile func(source, options string) (uintptr, error)
 	trial   string // of arithmetic
 
 	arithmetic func() arithmetic // the device's own, as far as it is exact
 
 	mu  sync.Mutex
-	all map[kernels.Spec]*program
+	all map[planner.Spec]*program
 }
 
 // program is one of them. It is built by one of the goroutines that need it; other
@@ -42,15 +42,15 @@ type program struct {
 
 func (p *programs) init(d *driver, claim arithmetic) {
 	p.driver, p.disk = d, newDiskCache()
-	p.source = func(s kernels.Spec) string { return kernels.Source(kernels.OpenCL, s) }
+	p.source = func(s planner.Spec) string { return planner.Source(planner.OpenCL, s) }
 	p.compile = p.compileWith
-	p.trial = kernels.Source(kernels.OpenCL) + trial
+	p.trial = planner.Source(planner.OpenCL) + trial
 	p.arithmetic = d.provenOf(claim)
-	p.all = map[kernels.Spec]*program{}
+	p.all = map[planner.Spec]*program{}
 }
 
 // get returns the program for a kernel.
-func (p *programs) get(s kernels.Spec) (uintptr, error) {
+func (p *programs) get(s planner.Spec) (uintptr, error) {
 	p.mu.Lock()
 	one := p.all[s]
 	if one == nil {
@@ -69,13 +69,13 @@ func (p *programs) get(s kernels.Spec) (uintptr, error) {
 }
 
 // LoadKernel makes a kernel ready.
-func (d *driver) LoadKernel(s kernels.Spec) error {
+func (d *driver) LoadKernel(s planner.Spec) error {
 	_, err := d.programs.get(s)
 	return err
 }
 
 // make loads a program from the disk, or compiles it.
-func (p *programs) make(one *program, s kernels.Spec) error {
+func (p *programs) make(one *program, s planner.Spec) error {
 	source, options := p.source(s), p.options(s)
 	key := p.key(s.String(), source, options)
 	if binary := p.disk.load(key); binary != nil {
@@ -105,7 +105,7 @@ func (p *programs) keep(one *program) {
 }
 
 // options are the compiler's for a kernel.
-func (p *programs) options(s kernels.Spec) string {
+func (p *programs) options(s planner.Spec) string {
 	if !s.Computes() {
 		return buildOptions
 	}

@@ -13,16 +13,16 @@ import (
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/internal/gpu/gputest"
-	"github.com/restride/restride/kernels"
+	"github.com/restride/restride/internal/planner"
 )
 
 // someKernel is one that every device runs.
-var someKernel = kernels.Spec{Form: kernels.Element, DstBits: 32, SrcBits: 32}
+var someKernel = planner.Spec{Form: planner.Element, DstBits: 32, SrcBits: 32}
 
 func TestBuildFailure(t *testing.T) {
 	dev := cached(t, "off")
 	good := dev.driver.programs.source
-	dev.driver.programs.source = func(s kernels.Spec) string { return good(s) + "\nthis_is_no_type x;\n" }
+	dev.driver.programs.source = func(s planner.Spec) string { return good(s) + "\nthis_is_no_type x;\n" }
 	q := gputest.Queue(t, dev)
 	a := gputest.Alloc(t, dev, 64)
 	b := gputest.Alloc(t, dev, 64)
@@ -50,7 +50,7 @@ func TestProgramsAreBuiltOnce(t *testing.T) {
 	dev := cached(t, t.TempDir())
 	var n atomic.Int64
 	good := dev.driver.programs.source
-	dev.driver.programs.source = func(s kernels.Spec) string { n.Add(1); return good(s) }
+	dev.driver.programs.source = func(s planner.Spec) string { n.Add(1); return good(s) }
 	var group sync.WaitGroup
 	handles := make([]uintptr, 16)
 	for i := range handles {

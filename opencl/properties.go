@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/restride/restride/device"
-	"github.com/restride/restride/kernels"
+	"github.com/restride/restride/internal/planner"
 )
 
 // properties are what the driver says of a device.
@@ -92,8 +92,8 @@ func propertiesOf(platform, id uintptr) (properties, error) {
 		reason = "is big-endian"
 	case !newEnough(p.version):
 		reason = fmt.Sprintf("has %q; OpenCL 1.2 is needed", p.version)
-	case p.info.Kind != device.CPU && p.groupSize < kernels.GroupSize:
-		reason = fmt.Sprintf("has work-groups of at most %d work-items; %d are needed", p.groupSize, kernels.GroupSize)
+	case p.info.Kind != device.CPU && p.groupSize < planner.GroupSize:
+		reason = fmt.Sprintf("has work-groups of at most %d work-items; %d are needed", p.groupSize, planner.GroupSize)
 	default:
 		return p, nil
 	}

@@ -21,7 +21,7 @@ type quirks struct {
 	// cutsLoops: llvmpipe, which is rusticl's processor, ends every loop of a
 	// work-item when all of its loops have gone round 65536 times, without an error.
 	// The serial kernels, for work-groups of one work-item, go round more often; those of
-	// the others that might are checked (kernels/rounds.go).
+	// the others that might are checked (internal/planner/rounds.go).
 	cutsLoops bool
 }
 

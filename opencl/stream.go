@@ -8,15 +8,15 @@ import (
 
 	"github.com/restride/restride/internal/dl"
 	"github.com/restride/restride/internal/gpu"
-	"github.com/restride/restride/kernels"
+	"github.com/restride/restride/internal/planner"
 )
 
 // stream is an in-order command queue.
 type stream struct {
 	driver  *driver
 	handle  uintptr // a cl_command_queue
-	kernels map[kernels.Spec]*kernel
-	last    *kernels.Launch // the last launch,
+	kernels map[planner.Spec]*kernel
+	last    *planner.Launch // the last launch,
 	kernel  *kernel         // and its kernel
 	frame   [9]uintptr      // the arguments of a transfer, or of clFinish
 	failure *failure
@@ -37,7 +37,7 @@ func (d *driver) NewStream() (gpu.Stream, error) {
 
 // newStream makes a stream of a handle, of which it takes over a reference.
 func newStream(d *driver, handle uintptr) *stream {
-	return &stream{driver: d, handle: handle, kernels: map[kernels.Spec]*kernel{}, failure: new(failure)}
+	return &stream{driver: d, handle: handle, kernels: map[planner.Spec]*kernel{}, failure: new(failure)}
 }
 
 func (s *stream) Upload(dst gpu.Mem, off int64, src []byte) error {
@@ -130,9 +130,9 @@ type kernel struct {
 	handle uintptr
 
 	// The arguments, which the driver reads from here.
-	memory [kernels.MaxArguments]*memory // the driver may use a handle again for other memory; a *memory differs
-	values [kernels.MaxArguments]uint64
-	known  [kernels.MaxArguments]bool
+	memory [planner.MaxArguments]*memory // the driver may use a handle again for other memory; a *memory differs
+	values [planner.MaxArguments]uint64
+	known  [planner.MaxArguments]bool
 
 	set           [4]uintptr // the arguments of clSetKernelArg
 	run           [9]uintptr // and of clEnqueueNDRangeKernel
@@ -140,7 +140,7 @@ type kernel struct {
 }
 
 // kernelOf returns the stream's kernel for a spec.
-func (s *stream) kernelOf(spec kernels.Spec) (*kernel, error) {
+func (s *stream) kernelOf(spec planner.Spec) (*kernel, error) {
 	if k := s.kernels[spec]; k != nil {
 		return k, nil
 	}
@@ -160,7 +160,7 @@ func (s *stream) kernelOf(spec kernels.Spec) (*kernel, error) {
 	return k, nil
 }
 
-func (s *stream) Launch(l *kernels.Launch, args []gpu.Argument) error {
+func (s *stream) Launch(l *planner.Launch, args []gpu.Argument) error {
 	if err := s.driver.gone(); err != nil {
 		return err
 	}

@@ -77,7 +77,7 @@ launcher() {
 }
 
 script() { # peer, Python, the folder in build/peers/lib with its packages
-	launcher "$1" "" env PYTHONPATH="${3:+$lib/$3}" "$2" "$PWD/bench/peers/peer.py" "$1"
+	launcher "$1" "" env PYTHONPATH="${3:+$lib/$3}" "$2" "$PWD/internal/bench/peers/peer.py" "$1"
 }
 
 case $DEVICE in *cuda*) gpu=1 ;; *) gpu= ;; esac
@@ -132,7 +132,7 @@ for peer in $PEERS; do
 		fi
 		;;
 	cpu*:plain | cpu*:gomlx | cpu*:gorgonia)
-		if ! (cd bench/peers/go && $GO build -o "$lib/go" .); then
+		if ! (cd internal/bench/peers/go && $GO build -o "$lib/go" .); then
 			say "$peer: it cannot be built"
 		elif [ "$peer" = plain ]; then
 			launcher plain "" env RESTRIDE_SIMD=go "$lib/go" --library restride

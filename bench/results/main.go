@@ -27,7 +27,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/restride/restride/bench/report"
+	"github.com/restride/restride/internal/bench/report"
 	"github.com/restride/restride/internal/file"
 	"github.com/restride/restride/internal/quote"
 )

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/restride/restride/bench/cases"
-	"github.com/restride/restride/bench/report"
+	"github.com/restride/restride/internal/bench/cases"
+	"github.com/restride/restride/internal/bench/report"
 )
 
 // Each page has the figures of the newest reports: "go run ./bench/results" writes them.
@@ -30,7 +30,7 @@ func TestPages(t *testing.T) {
 
 // sample is a report of two devices with figures that are easy to see.
 func sample(t *testing.T) *report.Report {
-	data, err := os.ReadFile("../report/testdata/report.json")
+	data, err := os.ReadFile("../../internal/bench/report/testdata/report.json")
 	require.NoError(t, err)
 	r, err := report.Read(data)
 	require.NoError(t, err)

@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/restride/restride/bench/cases"
-	"github.com/restride/restride/bench/report"
+	"github.com/restride/restride/internal/bench/cases"
+	"github.com/restride/restride/internal/bench/report"
 )
 
 // table writes figures of some devices of a report; the link is to the report.

@@ -12,9 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/restride/restride/bench/cases"
-	"github.com/restride/restride/bench/peers"
-	"github.com/restride/restride/bench/report"
+	"github.com/restride/restride/internal/bench/cases"
+	"github.com/restride/restride/internal/bench/peers"
+	"github.com/restride/restride/internal/bench/report"
 	"github.com/restride/restride/internal/file"
 	"github.com/restride/restride/internal/quote"
 )
@@ -76,7 +76,7 @@ of ours:
 
 auto means numpy, torch, onnxruntime and cupy, as far as python3 or /usr/bin/python3 has
 them (or the Python that RESTRIDE_PYTHON names). Any other name is a program that follows
-the protocol in bench/peers/README.md. A regular expression with a comma is quoted as
+the protocol in internal/bench/peers/README.md. A regular expression with a comma is quoted as
 in CSV: --peer '"./other=^a{1,2}-"'.`,
 		Args: takesNone,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/restride/restride/bench"
-	"github.com/restride/restride/bench/report"
+	"github.com/restride/restride/internal/bench/report"
 )
 
 // other is a program that speaks the protocol of peers.

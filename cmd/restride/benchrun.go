@@ -13,10 +13,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/restride/restride/bench"
-	"github.com/restride/restride/bench/page"
-	"github.com/restride/restride/bench/peers"
-	"github.com/restride/restride/bench/report"
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/bench/page"
+	"github.com/restride/restride/internal/bench/peers"
+	"github.com/restride/restride/internal/bench/report"
 	"github.com/restride/restride/internal/file"
 	"github.com/restride/restride/internal/quote"
 )

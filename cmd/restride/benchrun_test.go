@@ -14,9 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/restride/restride/bench"
-	"github.com/restride/restride/bench/report"
 	"github.com/restride/restride/cpu"
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/bench/report"
 	"github.com/restride/restride/layout"
 )
 

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/restride/restride/bench/cases"
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/bench/cases"
 	"github.com/restride/restride/internal/nearest"
 	"github.com/restride/restride/internal/quote"
 	"github.com/restride/restride/onnx/model"
@@ -103,7 +103,7 @@ var flagCompleters = map[string]completer{
 	"dim": completeAxes, "shape": completeInputs, "input": completeInputs,
 	"output": files("safetensors", "gguf"), "run/output": folders, "dot": files(),
 	"bench/json": files("json"), "html": files("html"), "benchstat": files(), "compare": files("json"),
-	"bench/cases": files(), "filter": completeCases,
+	"internal/bench/cases": files(), "filter": completeCases,
 	"peer": listOf(cobra.FixedCompletions([]string{"auto", "numpy", "torch", "onnxruntime", "cupy"}, cobra.ShellCompDirectiveNoFileComp)),
 	"size": cobra.FixedCompletions([]string{sweep, "64K", "1M", "64M", "256M", "1G"}, cobra.ShellCompDirectiveNoFileComp),
 }

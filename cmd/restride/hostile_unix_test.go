@@ -251,7 +251,7 @@ func TestHostileModels(t *testing.T) {
 
 // Reports of others: each text, and each figure as a text.
 func TestHostileReports(t *testing.T) {
-	text, err := os.ReadFile("../../bench/report/testdata/report.json")
+	text, err := os.ReadFile("../../internal/bench/report/testdata/report.json")
 	require.NoError(t, err)
 	var tree map[string]any
 	require.NoError(t, json.Unmarshal(text, &tree))

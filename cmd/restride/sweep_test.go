@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/restride/restride/bench"
-	"github.com/restride/restride/bench/cases"
 	"github.com/restride/restride/cpu"
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/bench/cases"
 )
 
 // A sweep is of the sizes that fit a device, and says where it ends.

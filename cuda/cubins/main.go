@@ -17,7 +17,7 @@ import (
 	"sync"
 
 	"github.com/restride/restride/cuda"
-	"github.com/restride/restride/kernels"
+	"github.com/restride/restride/internal/planner"
 )
 
 func main() {
@@ -34,7 +34,7 @@ func main() {
 // job is a kernel for an architecture.
 type job struct {
 	architecture int
-	spec         kernels.Spec
+	spec         planner.Spec
 	name         string
 	image        []byte
 	err          error
@@ -48,7 +48,7 @@ func write(ptxas, archive string) error {
 	defer os.RemoveAll(in)
 	var all []*job
 	for _, a := range cuda.Architectures() {
-		for _, s := range (kernels.Target{}).Kernels() {
+		for _, s := range (planner.Target{}).Kernels() {
 			all = append(all, &job{architecture: a, spec: s})
 		}
 	}

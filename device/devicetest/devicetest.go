@@ -28,7 +28,7 @@ import (
 	"time"
 
 	"github.com/restride/restride/device"
-	"github.com/restride/restride/device/oracle"
+	"github.com/restride/restride/internal/oracle"
 	"github.com/restride/restride/internal/race"
 	"github.com/restride/restride/internal/soak"
 	"github.com/restride/restride/layout"

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/restride/restride/device"
-	"github.com/restride/restride/device/oracle"
+	"github.com/restride/restride/internal/oracle"
 	"github.com/restride/restride/layout"
 )
 

@@ -2,8 +2,8 @@ package devicetest
 
 import (
 	"github.com/restride/restride/device"
-	"github.com/restride/restride/device/backend"
-	"github.com/restride/restride/device/oracle"
+	"github.com/restride/restride/internal/backend"
+	"github.com/restride/restride/internal/oracle"
 	"github.com/restride/restride/layout"
 )
 

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/restride/restride/device/oracle"
+	"github.com/restride/restride/internal/oracle"
 	"github.com/restride/restride/layout"
 )
 

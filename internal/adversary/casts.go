@@ -6,10 +6,10 @@ import (
 	"math/rand/v2"
 
 	"github.com/restride/restride/device"
-	"github.com/restride/restride/device/oracle"
 	"github.com/restride/restride/internal/fraction"
 	"github.com/restride/restride/internal/ndarray"
 	"github.com/restride/restride/internal/numeric"
+	"github.com/restride/restride/internal/oracle"
 	"github.com/restride/restride/layout"
 )
 

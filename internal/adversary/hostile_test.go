@@ -14,10 +14,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/restride/restride/bench/cases"
-	"github.com/restride/restride/bench/peers"
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/device/budget"
+	"github.com/restride/restride/internal/bench/cases"
+	"github.com/restride/restride/internal/bench/peers"
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/onnx/model"
 )

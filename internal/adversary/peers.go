@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/restride/restride/bench/cases"
-	"github.com/restride/restride/bench/peers"
+	"github.com/restride/restride/internal/bench/cases"
+	"github.com/restride/restride/internal/bench/peers"
 )
 
 func init() {

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/restride/restride/bench/page"
-	"github.com/restride/restride/bench/report"
+	"github.com/restride/restride/internal/bench/page"
+	"github.com/restride/restride/internal/bench/report"
 )
 
 func init() {

@@ -1,6 +1,6 @@
 // Package fraction is an oracle of casts: every value is an exact fraction, and is
 // rounded by comparing it with the two numbers beside it. It has nothing of the ways of
-// the devices, nor of the index walk's in device/oracle.
+// the devices, nor of the index walk's in internal/oracle.
 package fraction
 
 import (

@@ -4,25 +4,25 @@ import (
 	"slices"
 
 	"github.com/restride/restride/device"
-	"github.com/restride/restride/kernels"
+	"github.com/restride/restride/internal/planner"
 	"github.com/restride/restride/layout"
 )
 
 // operands are a call's operands by role; nil: there is none.
-type operands [kernels.MaxOperands]*device.Operand
+type operands [planner.MaxOperands]*device.Operand
 
 // call is an operation on operands that have been checked.
 type call struct {
-	kernels.Operation
+	planner.Operation
 	operands operands
 }
 
 // newCall is a call without options.
-func newCall(op kernels.Op, on operands) call {
-	c := call{Operation: kernels.Operation{Op: op}, operands: on}
+func newCall(op planner.Op, on operands) call {
+	c := call{Operation: planner.Operation{Op: op}, operands: on}
 	for r, o := range on {
 		if o != nil {
-			c.Operands[r] = kernels.Operand{Type: o.Type, Layout: &o.Layout}
+			c.Operands[r] = planner.Operand{Type: o.Type, Layout: &o.Layout}
 		}
 	}
 	return c
@@ -37,40 +37,40 @@ func optional(o *device.Operand) *device.Operand {
 }
 
 // role names an operand, for errors.
-func (c *call) role(r kernels.Role) string {
+func (c *call) role(r planner.Role) string {
 	switch r {
-	case kernels.Dst:
+	case planner.Dst:
 		return written
-	case kernels.Src:
+	case planner.Src:
 		return "src"
 	}
-	i := r - kernels.Src - 1
+	i := r - planner.Src - 1
 	switch c.Op {
-	case kernels.OpMap:
+	case planner.OpMap:
 		return "table"
-	case kernels.OpWhere:
+	case planner.OpWhere:
 		return [...]string{"cond", "b"}[i]
-	case kernels.OpDequantize, kernels.OpQuantize:
+	case planner.OpDequantize, planner.OpQuantize:
 		return [...]string{"scale", "zero", "add"}[i]
 	}
 	return "at"
 }
 
 // writes reports whether the call writes an operand.
-func (c *call) writes(r kernels.Role) bool {
-	return r == kernels.Dst || c.FindScale && r == kernels.Scale
+func (c *call) writes(r planner.Role) bool {
+	return r == planner.Dst || c.FindScale && r == planner.Scale
 }
 
 // run queues a call. Its launch is e, or nil if that is not known.
-func (q *Queue) run(c *call, e *kernels.Entry[Mem]) error {
+func (q *Queue) run(c *call, e *planner.Entry[Mem]) error {
 	q.seq++
-	var buffers [kernels.MaxOperands]*Buffer
+	var buffers [planner.MaxOperands]*Buffer
 	for r, o := range c.operands {
 		if o == nil {
 			continue
 		}
 		var err error
-		if buffers[r], err = q.useAs(c.Op.String(), c.role(kernels.Role(r)), o.Buffer, c.writes(kernels.Role(r))); err != nil {
+		if buffers[r], err = q.useAs(c.Op.String(), c.role(planner.Role(r)), o.Buffer, c.writes(planner.Role(r))); err != nil {
 			return err
 		}
 	}
@@ -103,19 +103,19 @@ func (q *Queue) run(c *call, e *kernels.Entry[Mem]) error {
 
 // arguments returns a launch's arguments for a call, valid until it is called again. The
 // kernel notes an index out of range in the page.
-func (q *Queue) arguments(c *call, buffers *[kernels.MaxOperands]*Buffer, e *kernels.Entry[Mem], notes *page) []Argument {
+func (q *Queue) arguments(c *call, buffers *[planner.MaxOperands]*Buffer, e *planner.Entry[Mem], notes *page) []Argument {
 	args := q.args[:len(e.Arguments)]
 	for i := range e.Arguments {
 		switch a := &e.Arguments[i]; a.Is {
-		case kernels.Memory:
+		case planner.Memory:
 			b := buffers[a.Role]
 			if b == nil {
-				b = buffers[kernels.Src]
+				b = buffers[planner.Src]
 			}
 			args[i].Mem = b.block.mem
-		case kernels.Parameters:
+		case planner.Parameters:
 			args[i].Mem = e.OnDevice
-		case kernels.Status:
+		case planner.Status:
 			args[i].Mem = notes.slots[notes.used]
 		default:
 			args[i] = Argument{Number: e.Number(i, &c.Operation)}
@@ -125,7 +125,7 @@ func (q *Queue) arguments(c *call, buffers *[kernels.MaxOperands]*Buffer, e *ker
 }
 
 // send queues a launch.
-func (q *Queue) send(e *kernels.Entry[Mem], args []Argument) error {
+func (q *Queue) send(e *planner.Entry[Mem], args []Argument) error {
 	err := q.stream.Launch(&e.Launch, args)
 	if isMemory(err) {
 		q.makeRoom()
@@ -145,22 +145,22 @@ func (q *Queue) send(e *kernels.Entry[Mem], args []Argument) error {
 // flow notes that a call, which is queued, has written what it writes: what its sources
 // depend on, that depends on.
 func (q *Queue) flow(c *call) {
-	dst := c.operands[kernels.Dst]
+	dst := c.operands[planner.Dst]
 	busy := q.capture != nil || dst.Buffer.(*Buffer).marked.Load()
-	for _, o := range c.operands[kernels.Src:] {
+	for _, o := range c.operands[planner.Src:] {
 		busy = busy || o != nil && o.Buffer.(*Buffer).suspicious()
 	}
 	if !busy {
 		return
 	}
 	q.parts = q.parts[:0]
-	if src := c.operands[kernels.Src]; c.FindScale {
+	if src := c.operands[planner.Src]; c.FindScale {
 		q.parts = append(q.parts, partOf(src, nil))
-		q.flowParts(partOf(c.operands[kernels.Scale], nil), nil, q.parts)
+		q.flowParts(partOf(c.operands[planner.Scale], nil), nil, q.parts)
 	} else if src != nil {
 		q.parts = append(q.parts, partOf(src, nil))
 	}
-	for _, o := range c.operands[kernels.Src+1:] {
+	for _, o := range c.operands[planner.Src+1:] {
 		if o != nil {
 			q.parts = append(q.parts, partOf(o, nil))
 		}
@@ -177,15 +177,15 @@ func (q *Queue) flowIndexed(c *call, p *page) {
 		own = p.next(q)
 	}
 	ofDst, ofSrc := c.By, []layout.Index(nil)
-	if c.Op == kernels.OpTake {
+	if c.Op == planner.OpTake {
 		ofDst, ofSrc = ofSrc, ofDst
 	}
-	to := partOf(c.operands[kernels.Dst], ofDst)
+	to := partOf(c.operands[planner.Dst], ofDst)
 	if slices.ContainsFunc(c.By, func(x layout.Index) bool { return x.Outside == layout.OutsideSkip }) {
 		to.dense = false // elements may stay as they are
 	}
-	at := c.operands[kernels.At]
-	q.parts = append(q.parts[:0], partOf(c.operands[kernels.Src], ofSrc))
+	at := c.operands[planner.At]
+	q.parts = append(q.parts[:0], partOf(c.operands[planner.Src], ofSrc))
 	for i := range c.By {
 		p, off := partOf(at, nil), c.By[i].Offset*int64(at.Type.Bits()/8)
 		q.parts = append(q.parts, part{b: p.b, lo: p.lo + off, hi: p.hi + off})

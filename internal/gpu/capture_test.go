@@ -10,7 +10,7 @@ import (
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/internal/gpu"
-	"github.com/restride/restride/kernels"
+	"github.com/restride/restride/internal/planner"
 	"github.com/restride/restride/layout"
 )
 
@@ -48,7 +48,7 @@ func (s *recording) EndCapture() (gpu.Graph, error) {
 	return s.g, s.r.call("EndCapture")
 }
 
-func (s *recording) Launch(l *kernels.Launch, args []gpu.Argument) error {
+func (s *recording) Launch(l *planner.Launch, args []gpu.Argument) error {
 	if !s.on {
 		return s.Stream.Launch(l, args)
 	}

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/restride/restride/device/backend"
+	"github.com/restride/restride/internal/backend"
 )
 
 // deferredFrees are the blocks of freed buffers whose work is not known to be done:

@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 
 	"github.com/restride/restride/device"
-	"github.com/restride/restride/device/backend"
 	"github.com/restride/restride/device/budget"
+	"github.com/restride/restride/internal/backend"
 	"github.com/restride/restride/layout"
 )
 

@@ -39,7 +39,7 @@ import (
 	"time"
 
 	"github.com/restride/restride/device"
-	"github.com/restride/restride/kernels"
+	"github.com/restride/restride/internal/planner"
 )
 
 // Mem is device memory, as a driver represents it. Two that are alive differ (==),
@@ -62,7 +62,7 @@ type Driver interface {
 	// FreeHost frees the whole of what AllocHost returned.
 	FreeHost([]byte) error
 	// LoadKernel makes a kernel ready, which the first launch would do otherwise.
-	LoadKernel(kernels.Spec) error
+	LoadKernel(planner.Spec) error
 	// NewStream returns a stream that waits for no other.
 	NewStream() (Stream, error)
 	// Close is the last call of the driver: streams are closed, and memory is freed.
@@ -90,7 +90,7 @@ type Trimmer interface {
 // Properties are what a driver says of its device.
 type Properties struct {
 	Info   device.Info
-	Target kernels.Target // what kernels are planned for
+	Target planner.Target // what kernels are planned for
 	// Direct is the size in bytes from which Write waits for the device instead of
 	// copying to pinned memory first: where device memory is the host's. 0: never.
 	Direct int64
@@ -112,7 +112,7 @@ type Stream interface {
 	Download(dst []byte, src Mem, off int64) error
 	// Launch queues a kernel with its arguments, in order. The Launch stays as it is, and
 	// may be kept to recognise it; the arguments change when the call has returned.
-	Launch(l *kernels.Launch, args []Argument) error
+	Launch(l *planner.Launch, args []Argument) error
 	// Record returns an event behind all work so far, and flushes: the work begins
 	// even if no call follows. With an error, the Event is nil.
 	Record() (Event, error)
@@ -132,7 +132,7 @@ type Lent interface {
 	Captured() bool
 }
 
-// Argument is one of the arguments of a kernel, which kernels.Launch.Arguments lists:
+// Argument is one of the arguments of a kernel, which planner.Launch.Arguments lists:
 // memory or, without, a number. Without memory, parameters are passed by value.
 type Argument struct {
 	Mem    Mem

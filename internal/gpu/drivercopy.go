@@ -2,7 +2,7 @@ package gpu
 
 import (
 	"github.com/restride/restride/device"
-	"github.com/restride/restride/device/backend"
+	"github.com/restride/restride/internal/backend"
 	"github.com/restride/restride/layout"
 )
 

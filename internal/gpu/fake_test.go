@@ -12,7 +12,7 @@ import (
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/internal/gpu"
-	"github.com/restride/restride/kernels"
+	"github.com/restride/restride/internal/planner"
 )
 
 // fake is a driver in memory, whose streams are goroutines that can be held. It
@@ -27,7 +27,7 @@ type fake struct {
 	mems   int                       // that are alive, parameters too
 	hosts  map[*byte]int
 	queues int
-	loaded []kernels.Spec // by LoadKernel
+	loaded []planner.Spec // by LoadKernel
 	closed bool
 	events atomic.Int64
 }
@@ -132,7 +132,7 @@ func (f *fake) LoadParameters(parameters []byte) (gpu.Mem, error) {
 	return &mem{bytes: parameters}, nil
 }
 
-func (f *fake) LoadKernel(s kernels.Spec) error {
+func (f *fake) LoadKernel(s planner.Spec) error {
 	err := f.call("LoadKernel")
 	if err == nil {
 		f.mu.Lock()
@@ -213,7 +213,7 @@ type stream struct {
 // job is a transfer, a launch or something to do.
 type job struct {
 	to, from []byte
-	mems     [kernels.MaxArguments]*mem
+	mems     [planner.MaxArguments]*mem
 	do       func()
 }
 
@@ -253,15 +253,15 @@ func (s *stream) queue(name string, j job) error {
 
 func (s *stream) Upload(dst gpu.Mem, off int64, src []byte) error {
 	m := dst.(*mem)
-	return s.queue("Upload", job{to: m.bytes[off:][:len(src)], from: src, mems: [kernels.MaxArguments]*mem{m}})
+	return s.queue("Upload", job{to: m.bytes[off:][:len(src)], from: src, mems: [planner.MaxArguments]*mem{m}})
 }
 
 func (s *stream) Download(dst []byte, src gpu.Mem, off int64) error {
 	m := src.(*mem)
-	return s.queue("Download", job{to: dst, from: m.bytes[off:][:len(dst)], mems: [kernels.MaxArguments]*mem{m}})
+	return s.queue("Download", job{to: dst, from: m.bytes[off:][:len(dst)], mems: [planner.MaxArguments]*mem{m}})
 }
 
-func (s *stream) Launch(l *kernels.Launch, args []gpu.Argument) error {
+func (s *stream) Launch(l *planner.Launch, args []gpu.Argument) error {
 	var j job
 	for i, a := range args {
 		m, ok := a.Mem.(*mem)
@@ -269,7 +269,7 @@ func (s *stream) Launch(l *kernels.Launch, args []gpu.Argument) error {
 			continue
 		}
 		j.mems[i] = m
-		if l.Arguments[i].Is == kernels.Status && s.noted[1] > 0 {
+		if l.Arguments[i].Is == planner.Status && s.noted[1] > 0 {
 			status, noted := m.bytes, s.noted
 			j.do = func() { note(status, noted[0], noted[1]) }
 			s.noted = [2]int64{}

@@ -2,7 +2,7 @@ package gpu
 
 import (
 	"github.com/restride/restride/device"
-	"github.com/restride/restride/kernels"
+	"github.com/restride/restride/internal/planner"
 	"github.com/restride/restride/layout"
 )
 
@@ -54,7 +54,7 @@ func AdoptStream(d *Device, s Stream) *Queue {
 	if l, ok := d.driver.(Loader); ok {
 		load, free = q.loadParameters(l), l.FreeParameters
 	}
-	q.launches = kernels.NewCache(d.properties.Target, mostLaunches, load, free)
+	q.launches = planner.NewCache(d.properties.Target, mostLaunches, load, free)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.queues[q] = struct{}{}

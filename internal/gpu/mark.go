@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/restride/restride/device"
-	"github.com/restride/restride/device/backend"
+	"github.com/restride/restride/internal/backend"
 )
 
 // mark says that bytes [lo, hi) of a buffer depend on an outcome.

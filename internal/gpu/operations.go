@@ -4,8 +4,8 @@ import (
 	"errors"
 
 	"github.com/restride/restride/device"
-	"github.com/restride/restride/device/backend"
-	"github.com/restride/restride/kernels"
+	"github.com/restride/restride/internal/backend"
+	"github.com/restride/restride/internal/planner"
 )
 
 // Copy copies every element of src to the element of dst with the same index.
@@ -14,7 +14,7 @@ func (q *Queue) Copy(dst, src device.Operand) error {
 		return err
 	}
 	defer q.mu.Unlock()
-	c := newCall(kernels.OpCopy, operands{&dst, &src})
+	c := newCall(planner.OpCopy, operands{&dst, &src})
 	e := q.launches.Find(&c.Operation)
 	if e != nil { // then types, shapes and strides are right
 		if err := backend.CheckCopyBuffers(&dst, &src); err != nil {
@@ -35,8 +35,8 @@ func (q *Queue) Fill(dst device.Operand, pattern []byte) error {
 	if err := backend.CheckFill(&dst, pattern); err != nil {
 		return err
 	}
-	c := newCall(kernels.OpFill, operands{&dst})
-	c.Pattern = kernels.PatternOf(pattern, dst.Type.Bits())
+	c := newCall(planner.OpFill, operands{&dst})
+	c.Pattern = planner.PatternOf(pattern, dst.Type.Bits())
 	return q.run(&c, nil)
 }
 
@@ -49,7 +49,7 @@ func (q *Queue) Convert(dst, src device.Operand, how device.Rounding) error {
 	if err := backend.CheckConvert(&dst, &src, how); err != nil {
 		return err
 	}
-	c := newCall(kernels.OpConvert, operands{&dst, &src})
+	c := newCall(planner.OpConvert, operands{&dst, &src})
 	c.How = how
 	return q.run(&c, nil)
 }
@@ -63,7 +63,7 @@ func (q *Queue) Take(dst, src, at device.Operand, by ...device.Index) error {
 	if err := backend.CheckTake(&dst, &src, &at, by); err != nil {
 		return err
 	}
-	c := newCall(kernels.OpTake, operands{&dst, &src, kernels.At: &at})
+	c := newCall(planner.OpTake, operands{&dst, &src, planner.At: &at})
 	c.By = by
 	return q.run(&c, nil)
 }
@@ -83,13 +83,13 @@ func (q *Queue) Put(dst, src, at device.Operand, how device.Reduction, by ...dev
 // put queues a checked put: one launch, or a half after the other where a reduction takes
 // more rounds of loops than the device does.
 func (q *Queue) put(dst, src, at *device.Operand, how device.Reduction, by []device.Index) error {
-	c := newCall(kernels.OpPut, operands{dst, src, kernels.At: at})
+	c := newCall(planner.OpPut, operands{dst, src, planner.At: at})
 	c.By, c.Reduction = by, how
 	err := q.run(&c, nil)
-	if !errors.Is(err, kernels.ErrRounds) {
+	if !errors.Is(err, planner.ErrRounds) {
 		return err
 	}
-	axis := kernels.HalveReduce(dst.Layout, src.Layout, by)
+	axis := planner.HalveReduce(dst.Layout, src.Layout, by)
 	if axis < 0 {
 		return err
 	}
@@ -117,7 +117,7 @@ func (q *Queue) Map(dst, src, table device.Operand) error {
 	if err := backend.CheckMap(&dst, &src, &table); err != nil {
 		return err
 	}
-	c := newCall(kernels.OpMap, operands{&dst, &src, kernels.Table: &table})
+	c := newCall(planner.OpMap, operands{&dst, &src, planner.Table: &table})
 	return q.run(&c, nil)
 }
 
@@ -130,7 +130,7 @@ func (q *Queue) Where(dst, cond, a, b device.Operand) error {
 	if err := backend.CheckWhere(&dst, &cond, &a, &b); err != nil {
 		return err
 	}
-	c := newCall(kernels.OpWhere, operands{&dst, &a, kernels.Cond: &cond, kernels.B: &b})
+	c := newCall(planner.OpWhere, operands{&dst, &a, planner.Cond: &cond, planner.B: &b})
 	return q.run(&c, nil)
 }
 
@@ -143,7 +143,7 @@ func (q *Queue) Dequantize(dst, src device.Operand, by device.Scaling) error {
 	if err := backend.CheckDequantize(&dst, &src, &by); err != nil {
 		return err
 	}
-	c := newCall(kernels.OpDequantize, operands{&dst, &src, kernels.Scale: optional(&by.Scale), kernels.Zero: optional(&by.Zero), kernels.Add: optional(&by.Add)})
+	c := newCall(planner.OpDequantize, operands{&dst, &src, planner.Scale: optional(&by.Scale), planner.Zero: optional(&by.Zero), planner.Add: optional(&by.Add)})
 	c.Subtract = by.Subtract
 	return q.run(&c, nil)
 }
@@ -157,7 +157,7 @@ func (q *Queue) Quantize(dst, src device.Operand, by device.Quantization) error 
 	if err := backend.CheckQuantize(&dst, &src, &by); err != nil {
 		return err
 	}
-	c := newCall(kernels.OpQuantize, operands{&dst, &src, kernels.Scale: optional(&by.Scale), kernels.Zero: optional(&by.Zero)})
+	c := newCall(planner.OpQuantize, operands{&dst, &src, planner.Scale: optional(&by.Scale), planner.Zero: optional(&by.Zero)})
 	c.Precision, c.FindScale, c.How.Unsaturated = by.Precision, by.FindScale, by.Unsaturated
 	return q.run(&c, nil)
 }

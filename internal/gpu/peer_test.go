@@ -12,7 +12,7 @@ import (
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/internal/gpu"
 	"github.com/restride/restride/internal/gpu/gputest"
-	"github.com/restride/restride/kernels"
+	"github.com/restride/restride/internal/planner"
 )
 
 // Streams of two fakes reach each other.
@@ -24,7 +24,7 @@ func (s *stream) Reaches(from gpu.Stream) bool {
 
 func (s *stream) CopyPeer(dst gpu.Mem, dstOff int64, _ gpu.Stream, src gpu.Mem, srcOff, bytes int64) error {
 	to, from := dst.(*mem), src.(*mem)
-	return s.queue("CopyPeer", job{to: to.bytes[dstOff:][:bytes], from: from.bytes[srcOff:][:bytes], mems: [kernels.MaxArguments]*mem{to, from}})
+	return s.queue("CopyPeer", job{to: to.bytes[dstOff:][:bytes], from: from.bytes[srcOff:][:bytes], mems: [planner.MaxArguments]*mem{to, from}})
 }
 
 // pair is two devices with a queue and 64 bytes each.

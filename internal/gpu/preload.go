@@ -5,7 +5,7 @@ import (
 	"runtime"
 	"sync"
 
-	"github.com/restride/restride/kernels"
+	"github.com/restride/restride/internal/planner"
 	"github.com/restride/restride/layout"
 )
 
@@ -15,7 +15,7 @@ func (d *Device) Preload(types ...layout.DType) error {
 		return err
 	}
 	defer d.end()
-	left := make(chan kernels.Spec)
+	left := make(chan planner.Spec)
 	var mu sync.Mutex
 	var errs []error
 	var workers sync.WaitGroup

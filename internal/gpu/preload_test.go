@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/restride/restride/device"
-	"github.com/restride/restride/kernels"
+	"github.com/restride/restride/internal/planner"
 	"github.com/restride/restride/layout"
 )
 
@@ -18,7 +18,7 @@ func TestPreload(t *testing.T) {
 	dev := open(t, f)
 	var _ device.Preloader = dev
 	require.NoError(t, dev.Preload(layout.Float32))
-	assert.ElementsMatch(t, kernels.Target{}.Kernels(layout.Float32), f.loaded)
+	assert.ElementsMatch(t, planner.Target{}.Kernels(layout.Float32), f.loaded)
 	f.loaded = nil
 	one, two := errors.New("one"), errors.New("two")
 	f.fail("LoadKernel", one)
@@ -26,7 +26,7 @@ func TestPreload(t *testing.T) {
 	err := dev.Preload()
 	require.ErrorIs(t, err, one)
 	require.ErrorIs(t, err, two)
-	assert.Len(t, f.loaded, len(kernels.Target{}.Kernels())-2)
+	assert.Len(t, f.loaded, len(planner.Target{}.Kernels())-2)
 	require.NoError(t, dev.Close())
 	require.ErrorIs(t, dev.Preload(), device.ErrClosed)
 }

@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 
 	"github.com/restride/restride/device"
-	"github.com/restride/restride/device/backend"
-	"github.com/restride/restride/kernels"
+	"github.com/restride/restride/internal/backend"
+	"github.com/restride/restride/internal/planner"
 	"github.com/restride/restride/layout"
 )
 
@@ -27,9 +27,9 @@ type Queue struct {
 	closed   bool
 	seq      uint64 // the number of the last piece of work
 	probe    probe
-	launches *kernels.Cache[Mem]
+	launches *planner.Cache[Mem]
 	ring     ring
-	args     [kernels.MaxArguments]Argument // of the last launch
+	args     [planner.MaxArguments]Argument // of the last launch
 	statuses statuses
 	records  records
 	pins     []pin
@@ -263,8 +263,8 @@ func (q *Queue) KernelName(dst, src device.Operand) string {
 	if backend.CheckCopy(&dst, &src) != nil {
 		return ""
 	}
-	c := newCall(kernels.OpCopy, operands{&dst, &src})
-	l, err := kernels.Plan(&c.Operation, q.dev.properties.Target)
+	c := newCall(planner.OpCopy, operands{&dst, &src})
+	l, err := planner.Plan(&c.Operation, q.dev.properties.Target)
 	if err != nil {
 		return ""
 	}

@@ -15,37 +15,37 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/restride/restride/kernels"
+	"github.com/restride/restride/internal/planner"
 )
 
-var extensions = map[kernels.Dialect]string{kernels.OpenCL: ".cl", kernels.CUDA: ".cu", kernels.Host: ".cpp"}
+var extensions = map[planner.Dialect]string{planner.OpenCL: ".cl", planner.CUDA: ".cu", planner.Host: ".cpp"}
 
 func main() {
 	cpu := flag.Bool("cpu", false, "kernels for CPUs, too")
 	split := flag.String("split", "", "write a file for each kernel into this folder")
 	flag.Parse()
-	d := kernels.Dialect(flag.Arg(0))
+	d := planner.Dialect(flag.Arg(0))
 	if extensions[d] == "" || flag.NArg() != 1 {
 		fmt.Fprintln(os.Stderr, "usage: emit [-cpu] [-split DIR] opencl|cuda|host")
 		os.Exit(2)
 	}
-	specs := slices.DeleteFunc(kernels.Specs(), func(s kernels.Spec) bool { return s.CPUTarget && !*cpu })
+	specs := slices.DeleteFunc(planner.Specs(), func(s planner.Spec) bool { return s.CPUTarget && !*cpu })
 	if err := emit(d, specs, *split); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func emit(d kernels.Dialect, specs []kernels.Spec, split string) error {
+func emit(d planner.Dialect, specs []planner.Spec, split string) error {
 	if split == "" {
-		_, err := fmt.Print(kernels.Source(d, specs...))
+		_, err := fmt.Print(planner.Source(d, specs...))
 		return err
 	}
 	if err := os.MkdirAll(split, 0o755); err != nil {
 		return err
 	}
 	for _, s := range specs {
-		if err := os.WriteFile(filepath.Join(split, s.String()+extensions[d]), []byte(kernels.Source(d, s)), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(split, s.String()+extensions[d]), []byte(planner.Source(d, s)), 0o644); err != nil {
 			return err
 		}
 	}

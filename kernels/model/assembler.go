@@ -10,8 +10,8 @@ import (
 	"strconv"
 
 	"github.com/restride/restride/cuda"
+	"github.com/restride/restride/internal/planner"
 	"github.com/restride/restride/internal/ptx"
-	"github.com/restride/restride/kernels"
 )
 
 // resources are what the assembler gives a kernel.
@@ -39,7 +39,7 @@ var (
 )
 
 // resources asks the assembler.
-func (m *model) resources(s kernels.Spec, arch string) (resources, error) {
+func (m *model) resources(s planner.Spec, arch string) (resources, error) {
 	if m.assembler == "" {
 		return assumed, nil
 	}

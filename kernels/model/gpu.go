@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/restride/restride/internal/planner"
 	"github.com/restride/restride/internal/ptx"
-	"github.com/restride/restride/kernels"
 )
 
 // gpu is what the model knows of one. Rates are a second's.
@@ -53,9 +53,9 @@ const (
 )
 
 // target is the GPU as the planner knows it.
-func (g *gpu) target() kernels.Target {
+func (g *gpu) target() planner.Target {
 	capability, _ := strconv.Atoi(strings.TrimPrefix(g.arch, "sm_"))
-	return kernels.Target{Multiprocessors: int(g.processors), Capability: capability}
+	return planner.Target{Multiprocessors: int(g.processors), Capability: capability}
 }
 
 // prediction is what a launch would be on a GPU.

@@ -20,9 +20,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/restride/restride/bench/cases"
-	"github.com/restride/restride/device/oracle"
-	"github.com/restride/restride/kernels/launches"
+	"github.com/restride/restride/internal/bench/cases"
+	"github.com/restride/restride/internal/launches"
+	"github.com/restride/restride/internal/oracle"
 )
 
 // more are cases beside bench's: a name, and the case as restride verify takes it.

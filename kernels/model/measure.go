@@ -4,9 +4,9 @@ import (
 	"slices"
 
 	"github.com/restride/restride/cuda"
+	"github.com/restride/restride/internal/launches"
+	"github.com/restride/restride/internal/planner"
 	"github.com/restride/restride/internal/ptx"
-	"github.com/restride/restride/kernels"
-	"github.com/restride/restride/kernels/launches"
 )
 
 // work is what a launch does: means of blocks, and totals in bytes.
@@ -39,7 +39,7 @@ func arguments(l *launches.Launch) [][]byte {
 	args := ptx.Words(l.Numbers...)
 	for i, a := range l.Arguments {
 		switch a.Is {
-		case kernels.Memory:
+		case planner.Memory:
 			address := uint64(ptx.SampleAt)
 			switch i {
 			case 0:
@@ -48,9 +48,9 @@ func arguments(l *launches.Launch) [][]byte {
 				address = ptx.SampleSrc
 			}
 			args[i] = ptx.Words(address)[0]
-		case kernels.Parameters:
+		case planner.Parameters:
 			args[i] = l.Params
-		case kernels.Status:
+		case planner.Status:
 			args[i] = ptx.Words(ptx.SampleStatus)[0]
 		}
 	}
@@ -70,7 +70,7 @@ func measure(o operation, l *launches.Launch) (*work, error) {
 	w := &work{
 		blocks: float64(l.Groups), threads: int(l.Local), bytes: float64(l.Bytes),
 		least: float64(l.Read + l.Written), leastRead: float64(l.Read), fetched: float64(l.Fetched), written: float64(l.Written),
-		reach: float64(l.Reach), put: l.Spec.Form == kernels.Put || l.Spec.Form == kernels.Place, executions: map[int]float64{},
+		reach: float64(l.Reach), put: l.Spec.Form == planner.Put || l.Spec.Form == planner.Place, executions: map[int]float64{},
 	}
 	numbers := []uint32{l.Groups / 3, l.Groups / 2, min(l.Groups/2+1, l.Groups-1)}
 	slices.Sort(numbers)

@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/restride/restride/cuda"
-	"github.com/restride/restride/device/oracle"
-	"github.com/restride/restride/kernels/launches"
+	"github.com/restride/restride/internal/launches"
+	"github.com/restride/restride/internal/oracle"
 )
 
 // record names a file of times, [{"Case": "copy/...", "US": 190.3}, ...], with which those of

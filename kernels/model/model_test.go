@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/restride/restride/internal/planner"
 	"github.com/restride/restride/internal/ptx"
-	"github.com/restride/restride/kernels"
 )
 
 // h100 is a GPU as the model has it.
@@ -19,7 +19,7 @@ func h100() gpu { return gpus[0] }
 // TestTarget: plans know the GPU.
 func TestTarget(t *testing.T) {
 	g := h100()
-	assert.Equal(t, kernels.Target{Multiprocessors: 132, Capability: 90}, g.target())
+	assert.Equal(t, planner.Target{Multiprocessors: 132, Capability: 90}, g.target())
 }
 
 // TestBounds: what a launch has too much of bounds it.

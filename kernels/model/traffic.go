@@ -1,8 +1,8 @@
 package main
 
 import (
-	"github.com/restride/restride/bench/cases"
-	"github.com/restride/restride/device/oracle"
+	"github.com/restride/restride/internal/bench/cases"
+	"github.com/restride/restride/internal/oracle"
 	"github.com/restride/restride/internal/ptx"
 	"github.com/restride/restride/layout"
 )

@@ -16,11 +16,11 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/restride/restride/bench/cases"
 	"github.com/restride/restride/cuda"
-	"github.com/restride/restride/device/oracle"
-	"github.com/restride/restride/kernels"
-	"github.com/restride/restride/kernels/launches"
+	"github.com/restride/restride/internal/bench/cases"
+	"github.com/restride/restride/internal/launches"
+	"github.com/restride/restride/internal/oracle"
+	"github.com/restride/restride/internal/planner"
 )
 
 func main() {
@@ -48,7 +48,7 @@ func main() {
 type printer struct {
 	size   int64
 	ptx    string
-	target kernels.Target
+	target planner.Target
 	all    []plan
 }
 
@@ -109,7 +109,7 @@ func (p *printer) add(name string, o oracle.Case) error {
 	return writePTX(p.ptx, l.Spec)
 }
 
-func writePTX(folder string, s kernels.Spec) error {
+func writePTX(folder string, s planner.Spec) error {
 	text, err := cuda.PTX(s)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-// What kernels that convert by value know of a type, as a word that kernels/convert.go
+// What kernels that convert by value know of a type, as a word that internal/planner/convert.go
 // makes: an argument of the launch (lo is of src, hi of dst), so that one kernel serves
 // all types of a width, or a constant.
 

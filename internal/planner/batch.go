@@ -1,0 +1,322 @@
+package planner
+
+import (
+	"math"
+	"math/bits"
+	"strconv"
+)
+
+// The local memory of form batch, in bytes, with what is read behind the last element:
+// batchBytes of elements as src has them, or below a byte batchNarrowBytes, and there
+// batchTileBytes of their lines along dst's dense axis.
+const (
+	batchBytes       = 31 << 10
+	batchNarrowBytes = 13 << 10
+	batchTileBytes   = 18 << 10
+)
+
+func batchSpecs() []Spec {
+	var all []Spec
+	for _, b := range []uint8{2, 4, 8, 16} {
+		all = append(all, Spec{Form: Batch, DstBits: b, SrcBits: b})
+	}
+	return all
+}
+
+// batchRoom is how many elements, in vectors, local memory has room for.
+func batchRoom(bits int) int64 {
+	if bits < 8 {
+		return int64(batchNarrowBytes * 8 / bits)
+	}
+	return int64(batchBytes * 8 / bits)
+}
+
+// batchDefines are the macros of this form.
+func batchDefines(s Spec) []string {
+	vectors := batchRoom(int(s.DstBits)) * int64(s.DstBits) / 128
+	return []string{"VECTORS " + strconv.FormatInt(vectors, 10), "TILE_VECTORS " + strconv.Itoa(batchTileBytes/vector)}
+}
+
+// batch is a block of matrices: how many indices it has of a, src's dense axis, and of c,
+// which counts matrices. Steps in local memory and lengths are in elements.
+type batch struct {
+	a, b, c  axis
+	aAt, cAt int // which axes a and c are, counted from the innermost one; cAt 0: there is no c
+	ta, tc   int64
+
+	row        axis   // of rows: their number, and the steps in local memory and in src
+	length     int64  // of a row of src
+	less       int64  // what a row has less than the one before, where rows are pieces of one
+	missing    axis   // n rows, or d elements of rows, less for each matrix less
+	sb, sc     int64  // the steps of b and c in local memory
+	words      int64  // of a line along b; 0: elements are taken one by one
+	order      [3]int // of squares: 0 counts them along b, 1 a, 2 c
+	per, side  int64  // elements of a unit of dst; how many units side by side a warp puts together
+	unit, room int64
+	cost       cost
+}
+
+// batchGain is the share of what other forms take that this one may take at most, as what either
+// takes is known to a few percent.
+const batchGain = .95
+
+// moreParts is how many numbers of strips are tried, from the fewest on.
+const moreParts = 8
+
+// batched returns the block of a form batch, where it takes less than the best of other forms.
+func (p *problem) batched(best *choice) *batch {
+	switch {
+	case best.form != none:
+		return p.batches(batchGain * best.cycles)
+	case p.dBits < 8:
+		return p.batches(math.Inf(1))
+	}
+	return nil // of short sides: elements that are near each other go one by one
+}
+
+// batches chooses the block for a transposition of src's dense axis and dst's, which takes less
+// than so many cycles; nil: there is none, or these are no matrices that follow each other.
+func (p *problem) batches(least float64) *batch {
+	near := p.nearest()
+	t := batch{aAt: near, a: p.inner(near), b: p.inner(0), c: axis{n: 1}}
+	if p.target.CPU || p.dBits < 2 || p.dBits > 16 || near == 0 || t.a.s != 1 || t.b.d != 1 || t.b.s < t.a.n || t.a.d != t.b.n {
+		return nil
+	}
+	t.unit, t.room = int64(128/p.dBits), batchRoom(p.dBits)
+	if p.dBits >= 8 && t.b.n < t.unit/2 || t.a.n < 2 || t.b.n < 2 || t.a.n >= limit || t.b.n > t.room {
+		return nil
+	}
+	for i := range p.axes {
+		if x := p.inner(i); i > 0 && i != near && x.d == t.a.n*t.b.n && x.s > 0 && x.n < limit {
+			t.cAt, t.c = i, x
+		}
+	}
+	best, found := t, false
+	try := func(ta, tc int64) {
+		next := t
+		next.ta, next.tc = ta, tc
+		if next.lay(p) {
+			if cycles := next.estimate(p, least); cycles < least {
+				best, least, found = next, cycles, true
+			}
+		}
+	}
+	whole := t.a.n * t.b.n
+	enough := max(1, p.count()/(whole*p.target.fewBlocks()))
+	if most := min(t.c.n, t.room/whole, enough); most > 1 {
+		even := int64(1) // matrices of whole vectors
+		for even < t.unit && even*whole%t.unit > 0 {
+			even *= 2
+		}
+		for eighths := int64(8); eighths >= 4; eighths-- {
+			tc := most * eighths / 8
+			try(t.a.n, max(1, tc))
+			if tc > even {
+				try(t.a.n, tc/even*even)
+			}
+		}
+	}
+	try(t.a.n, 1)
+	if fewest := (whole + t.room - 1) / t.room; fewest > 1 || !found { // strips, as equal as they can be
+		for parts := max(2, fewest); parts < max(2, fewest)+moreParts; parts++ {
+			try((t.a.n+parts*t.unit-1)/(parts*t.unit)*t.unit, 1)
+		}
+	}
+	if !found {
+		return nil
+	}
+	return &best
+}
+
+// lay lays the block out in local memory, if there is room.
+func (t *batch) lay(p *problem) bool {
+	apart := func(step, length int64) int64 { // to the next row
+		return length + t.unit - 1 + (step-length-t.unit+1)&(t.unit-1)
+	}
+	joined := t.b.s-t.ta < t.unit
+	if t.sb = t.b.s; !joined {
+		t.sb = apart(t.b.s, t.ta)
+	}
+	matrix := (t.b.n-1)*t.sb + t.ta
+	if t.tc > 1 && (!joined || t.c.s < matrix) {
+		return false
+	}
+	switch whole := GroupSize * t.unit; {
+	case !joined:
+		t.row, t.length = axis{t.b.n, t.sb, t.b.s}, t.ta
+	case t.tc > 1 && t.c.s-matrix >= t.unit:
+		t.sc = apart(t.c.s, matrix)
+		t.row, t.length, t.missing.n = axis{t.tc, t.sc, t.c.s}, matrix, 1
+	default:
+		t.sc, t.missing.d = t.c.s, t.c.s
+		t.length = (t.tc-1)*t.c.s + matrix
+		t.row, t.less = axis{(t.length+t.unit-2)/whole + 1, whole, whole}, whole
+	}
+	per := int64(32 / p.dBits) // lines that are read at once, of which the last ones may not exist
+	if (t.tc-1)*t.sc+matrix+(per-1)*t.sb+2*t.unit > t.room || t.vectors() > GroupSize {
+		return false
+	}
+	if p.dBits < 8 {
+		if t.words = (t.b.n + per - 1) / per; (t.tc*t.ta+(per-1)/t.b.n+2)*t.words >= batchTileBytes/4 {
+			return false
+		}
+	}
+	return true
+}
+
+// vectors is how many of them a row touches at the most.
+func (t *batch) vectors() int64 {
+	n := (t.length+t.unit-2)/t.unit + 1
+	if t.less > 0 {
+		n = min(n, GroupSize)
+	}
+	return n
+}
+
+// estimate sets the cost, of the kernel's parts as predicted for several shapes, and returns the
+// cycles that it takes: roughly, if these are not fewer than least.
+func (t *batch) estimate(p *problem, least float64) float64 {
+	rounds := func(items int64) int64 { return (items + GroupSize - 1) / GroupSize }
+	width := int64(p.dBits)
+	size := t.tc * t.ta * t.b.n
+	vectors := t.row.n * t.vectors()
+	e := &t.cost
+	e.blocks = p.count() / (t.a.n * t.b.n * t.c.n) * t.a.blocks(t.ta).n * t.c.blocks(t.tc).n
+	below := GroupSize / t.vectors()
+	loads := (t.row.n + 4*below - 1) / (4 * below) // four at a time
+	if e.instructions = 160 + 140*loads; t.less > 0 {
+		e.instructions = 110 + 15*loads
+	}
+	e.passes = vectors / 8
+	e.sectors = touched(1, size*width/8, false) + t.row.n*(min(t.length, GroupSize*t.unit)*width/8/sectorBytes+1)
+	if width >= 8 {
+		return t.arrange(p, size, least)
+	}
+	per := 32 / width
+	n := t.squares(per)
+	count := n[0] * n[1] * n[2]
+	e.instructions += count*per*23/GroupSize + rounds(size/per)*34
+	e.passes += size / per / warp * 2
+	if t.cost.cycles(p.bytes) < least {
+		e.passes += count / warp * per * t.choose(per)
+	}
+	return t.cost.cycles(p.bytes)
+}
+
+// arrange chooses the units that so many elements are put together to, and how many of a warp's
+// are side by side: fewer, if the others then ask other banks. Least is that of estimate.
+func (t *batch) arrange(p *problem, size int64, least float64) float64 {
+	begun, best := t.cost, math.Inf(1)
+	next := *t
+	for _, per := range []int64{t.unit, t.unit / 2} {
+		if per > t.b.n {
+			continue // lines end once in a unit, at the most
+		}
+		e := begun
+		e.instructions += ((size/per + GroupSize - 1) / GroupSize) * (24 + 5*per)
+		if cycles := e.cycles(p.bytes); cycles >= min(best, least) { // whatever the banks
+			best = min(best, cycles)
+			continue
+		}
+		turns := int64(warp + 1)
+		for side := int64(warp); side*per*int64(p.dBits) >= sectorBytes*8 && turns > fewTurns; side /= 2 {
+			n := t.turns(per, side)
+			if n >= turns {
+				continue
+			}
+			turns = n
+			e.passes = begun.passes + size/warp*turns
+			e.sectors = begun.sectors + size/per*(warp/side-1)/warp // more ends
+			if cycles := e.cycles(p.bytes); cycles < best {
+				best, next.per, next.side, next.cost = cycles, per, side, e
+			}
+		}
+	}
+	*t = next
+	return best
+}
+
+// turns is how often a warp asks the bank that it asks most, if it takes units of so many
+// elements, and so many of them side by side.
+func (t *batch) turns(per, side int64) int64 {
+	var at [2][warp]int64
+	size := 128 / t.unit / 8
+	for k := range at {
+		a, b := int64(0), int64(k)*(per-1)
+		for i := range at[k] {
+			for ; b >= t.b.n; b -= t.b.n {
+				a++
+			}
+			at[k][i] = size * (b*t.sb + a%t.ta + a/t.ta*t.sc)
+			if b += per; int64(i+1)%side == 0 {
+				b += per * side * (GroupSize/warp - 1)
+				a, b = a+b/t.b.n, b%t.b.n
+			}
+		}
+	}
+	return (turnsOf(&at[0]) + turnsOf(&at[1]) + 1) / 2
+}
+
+// squares are how many there are along b, a and c.
+func (t *batch) squares(per int64) [3]int64 {
+	return [3]int64{(t.b.n + per - 1) / per, (t.ta + per - 1) / per, t.tc}
+}
+
+// choose chooses the order of squares by how often a warp asks the bank that it asks most: twice
+// to read a line, and once to write one.
+func (t *batch) choose(per int64) (least int64) {
+	n := t.squares(per)
+	raw := [3]int64{t.sb * 4, 4, t.sc * 4 / per}
+	tile := [3]int64{4, per * t.words * 4, t.ta * t.words * 4}
+	for _, order := range [][3]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {
+		var from, to [warp]int64
+		var at [3]int64
+		for i := range from {
+			for k, x := range at {
+				from[i] += x * raw[k]
+				to[i] += x * tile[k]
+			}
+			for _, k := range order {
+				if at[k]++; at[k] < n[k] {
+					break
+				}
+				at[k] = 0
+			}
+		}
+		if turns := 2*turnsOf(&from) + turnsOf(&to); least == 0 || turns < least {
+			least, t.order = turns, order
+		}
+	}
+	return least
+}
+
+// plan sets the parameters.
+func (t *batch) plan(p *problem, k *parameters) (Spec, error) {
+	k.ta, k.na = uint32(t.ta), uint32(t.a.n)
+	k.tb, k.nb = uint32(t.tc), uint32(t.c.n)
+	k.extent, k.sa, k.sb = t.b.n, t.sc, t.sb
+	k.span, k.length, k.d = uint32(t.row.n), t.length, t.less
+	k.da, k.db = t.missing.n, t.missing.d
+	k.words = uint32(t.words)
+	vectors := t.vectors()
+	k.inner = []axis{{n: vectors}, {n: GroupSize / vectors, d: t.row.d, s: t.row.s}, {n: t.b.n}, {n: t.ta}}
+	if p.dBits >= 8 {
+		k.words, k.flat = uint32(t.per), uint32(bits.TrailingZeros64(uint64(t.side)))
+	} else {
+		n := t.squares(int64(32 / p.dBits))
+		k.cut = uint32(n[0] * n[1] * n[2])
+		k.inner = append(k.inner, axis{n: n[t.order[0]]}, axis{n: n[t.order[1]]})
+		for place, which := range t.order {
+			k.flat |= uint32(place) << (2 * which)
+		}
+	}
+	but := []int{0, t.aAt}
+	if t.cAt > 0 {
+		but = append(but, t.cAt)
+	}
+	spec := p.spec(Batch)
+	if err := k.setOuter(append([]axis{t.a.blocks(t.ta), t.c.blocks(t.tc)}, p.others(but...)...)...); err != nil {
+		return spec, err
+	}
+	return spec, nil
+}

@@ -1,0 +1,58 @@
+package planner
+
+// Casts of small matrices that are transposed on one side: see source/batched_cast.h.
+
+// batchedCast is how many matrices a block has, and its estimated cost.
+type batchedCast struct {
+	cut, count int64 // and how many there are
+	cost       cost
+}
+
+// batchedCast makes blocks of matrices; a cut of 0: they do not follow each other on both sides,
+// or are too large.
+func (p *problem) batchedCast(near int) batchedCast {
+	a, b := p.inner(near), p.inner(0)
+	all, unit, piece := a.n*b.n, int64(128/p.dBits), int64(128/p.sBits)
+	room := (columnSlots-1)*piece + 1 // wherever they begin in the first piece
+	if near != 1 || b.n < unit || len(p.axes) > 3 || a.d != b.n || b.s != a.n || all > room {
+		return batchedCast{}
+	}
+	c := batchedCast{cut: room / all, count: 1}
+	if len(p.axes) == 3 {
+		if m := p.inner(2); m.d == all && m.s == all && m.n < limit {
+			c.count = m.n
+		} else {
+			return batchedCast{}
+		}
+	}
+	c.cut = min(c.cut, max(1, c.count/p.target.fewBlocks()))
+	n := c.cut * all
+	units, pieces := (n+unit-1)/unit, (n+piece-1)/piece
+	// Elements that neighbouring work-items take from one bank, along a line.
+	stride, meet := unit*a.n*int64(p.sBits)/32, int64(1)
+	for meet < 32 && stride%2 == 0 {
+		meet, stride = 2*meet, stride/2
+	}
+	meet = min(meet, b.n/unit)
+	each := 42 + 6*unit
+	c.cost = cost{
+		blocks:       (c.count + c.cut - 1) / c.cut,
+		instructions: 60 + 12*((pieces+GroupSize-1)/GroupSize) + each*((units+GroupSize-1)/GroupSize),
+		sectors:      touched(1, n*int64(p.sBits)/8, false) + touched(1, n*int64(p.dBits)/8, false),
+		passes:       pieces/2 + n*meet/32,
+	}
+	return c
+}
+
+// planBatchedCast plans the cast by whole matrices.
+func (p *problem) planBatchedCast(k *parameters, spec Spec, near int, c batchedCast) error {
+	a, b := p.inner(near), p.inner(0)
+	k.na, k.nb, k.span = uint32(a.n), uint32(b.n), uint32(a.n*b.n)
+	k.cut, k.extent = uint32(c.cut), c.count
+	k.inner = []axis{{n: b.n}, {n: a.n}}
+	if err := k.setOuter(axis{n: (c.count + c.cut - 1) / c.cut}); err != nil {
+		return err
+	}
+	k.groups = spec.groups(k.blocks, 2*p.target.fewBlocks())
+	return nil
+}

@@ -1,0 +1,267 @@
+package planner
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/numeric"
+	"github.com/restride/restride/layout"
+)
+
+// pairs lists the conversions, each {to, from}, that have a kernel of their own, with
+// the default rounding: those of weights and activations. There are no more, as OpenCL's
+// compilers (PoCL's, rusticl's) take a second for each; CUDA's takes 35 to 122 ms.
+var pairs = func() (all [][2]layout.DType) {
+	add := func(to layout.DType, from ...layout.DType) {
+		for _, t := range from {
+			all = append(all, [2]layout.DType{to, t})
+		}
+	}
+	add(layout.Float32, layout.Float16, layout.BFloat16, layout.Int8, layout.Uint8)
+	for _, half := range []layout.DType{layout.Float16, layout.BFloat16} {
+		add(half, layout.Float32, layout.Float8E4M3FN, layout.Float4E2M1, layout.Int4)
+		add(layout.Float8E4M3FN, half)
+		add(layout.Float4E2M1, half)
+	}
+	return all
+}()
+
+// castSpecs lists the kernels that convert by value.
+func castSpecs() []Spec {
+	var all []Spec
+	for _, cpu := range []bool{false, true} {
+		for _, dst := range []uint8{2, 4, 8, 16, 32, 64} {
+			for _, src := range []uint8{32, 64} {
+				all = append(all, castSpec(dst, src, cpu))
+			}
+		}
+		for _, p := range pairs {
+			all = append(all, pairSpec(p[0], p[1], cpu))
+		}
+	}
+	for _, dst := range []uint8{2, 4, 8, 16, 32} {
+		for _, src := range []uint8{2, 4, 8, 16, 32} {
+			add := func(form Form) { all = append(all, Spec{Form: form, DstBits: dst, SrcBits: src}) }
+			if dst > 2 || src > 2 { // between integers of one width, nothing is converted
+				add(DenseCast)
+			}
+			if hasTransposedCast(dst, src) {
+				add(TransposedCast)
+			}
+			if hasColumnCast(dst, src) {
+				add(ColumnCast)
+				add(BatchedCast)
+			}
+		}
+	}
+	return append(all, mapSpecs()...)
+}
+
+// castSpec is the kernel from elements anywhere that are loaded into so many bits.
+func castSpec(dst, src uint8, cpu bool) Spec {
+	form := Cast
+	if dst < 8 || dst < 32 && !cpu {
+		form = CastWords
+	}
+	return Spec{Form: form, DstBits: dst, SrcBits: src, CPUTarget: cpu}
+}
+
+// pairSpec is the kernel for a pair of types.
+func pairSpec(to, from layout.DType, cpu bool) Spec {
+	s := castSpec(uint8(to.Bits()), uint8(max(from.Bits(), 32)), cpu)
+	s.To, s.From = to, from
+	return s
+}
+
+// casts reports whether a conversion is of elements anywhere, and dense of elements that are
+// dense on both sides, if not along the same axis.
+func (s Spec) casts() bool { return s.Form == Cast || s.Form == CastWords }
+func (s Spec) dense() bool { return s.form().does == converts && !s.casts() }
+
+// byValue reports whether elements become others by their value.
+func (s Spec) byValue() bool { return s.form().does == converts || s.Scales() }
+
+// pair reports whether a cast is made for a pair of types.
+func (s Spec) pair() bool { return s.To != layout.Invalid }
+
+// castBlocks is Spec.minBlocksPerSM of casts of elements anywhere.
+func castBlocks(s Spec) int {
+	if s.pair() {
+		return 0
+	}
+	return 4
+}
+
+// castDefines are the macros of casts of elements anywhere.
+func castDefines(s Spec) []string {
+	elements := "cast.h"
+	switch {
+	case s.Mapped:
+		elements = "map.h"
+	case max(s.DstBits, s.SrcBits) == 64 && !s.CPUTarget:
+		elements = "cast_wide.h"
+	}
+	return append(itemDefines(s), include("ELEMENTS", elements))
+}
+
+// denseItem is how many elements an item of these kernels has: 16 bytes of the wider ones.
+func (s Spec) denseItem() int64 { return int64(128 / max(s.DstBits, s.SrcBits)) }
+
+// looksUp reports whether a conversion of dense elements is by a table, and not by way of floats.
+func (s Spec) looksUp() bool { return s.SrcBits <= 8 }
+
+// denseDefines are the macros of casts of rows: elements of an item, its bits on either side, the
+// bits that are read at once of src where items begin anywhere, and those that hold what comes
+// of a byte of src.
+func denseDefines(s Spec) []string { return unitDefines(s, int(s.denseItem())*int(s.SrcBits)) }
+
+func unitDefines(s Spec, unit int) []string {
+	each, src, dst := int(s.denseItem()), int(s.SrcBits), int(s.DstBits)
+	converter, elements := "value.h", "cast.h"
+	if s.looksUp() {
+		converter = "lookup.h"
+	}
+	if s.Mapped {
+		elements = "map.h"
+	}
+	return []string{
+		include("CONVERTER", converter), include("ELEMENTS", elements),
+		"EACH " + strconv.Itoa(each), "ITEM_D " + strconv.Itoa(each*dst), "ITEM_S " + strconv.Itoa(each*src),
+		"UNIT_S " + strconv.Itoa(max(32, unit)), "SLOT_BITS " + strconv.Itoa(max(8, 8*dst/src)),
+	}
+}
+
+// planCast plans a conversion by value between layouts of one shape. Kernels that are
+// not for two given types learn of them by arguments of the launch: see Numbers.
+func planCast(dst, src layout.Layout, to, from layout.DType, how device.Rounding, t Target) (Launch, error) {
+	spec := pairSpec(to, from, t.CPU)
+	if how.For(to) != (device.Rounding{}) || !slices.Contains(pairs, [2]layout.DType{to, from}) {
+		spec.To, spec.From = layout.Invalid, layout.Invalid
+	}
+	p := problem{op: "Convert", target: t}
+	p.simplify(dst, src, to.Bits(), to.Bits())
+	return p.plan("convert", func(p *problem, k *parameters) (Spec, error) {
+		return p.planValues(k, spec, Spec{Form: DenseCast, DstBits: uint8(to.Bits()), SrcBits: uint8(from.Bits())})
+	})
+}
+
+// planValues plans what becomes of each element by itself: for the kernel dense where
+// that can be, else for the one given.
+func (p *problem) planValues(k *parameters, spec, dense Spec) (Spec, error) {
+	if p.manyAxes {
+		spec.ManyAxes, spec.To, spec.From = true, layout.Invalid, layout.Invalid
+	}
+	in := p.inner(0)
+	if p.planDense(k, dense) {
+		return dense, nil
+	}
+	if transposed, ok := p.planTransposedCast(k, spec, dense); ok {
+		return transposed, nil
+	}
+	rows := p.target.CPU && in.d == 1 && in.s == 1 && in.n >= shortSide
+	switch {
+	case spec.Form == CastWords && rows && spec.pair(): // others have no loop over words
+		return spec, p.planWords(k, 1, cpuWords)
+	case spec.Form == CastWords:
+		return spec, p.planWords(k, len(p.axes), 1)
+	case rows && p.planRows(k):
+		return spec, nil
+	}
+	return spec, k.cutElements(spec, p.innermostFirst())
+}
+
+// planDense makes an item of the elements in 16 bytes of the side with the wider ones
+// (see source/dense.h); false: the innermost axis is not dense on both sides, or too
+// short, or there are too many of them.
+func (p *problem) planDense(k *parameters, s Spec) bool {
+	in, each := p.inner(0), s.denseItem()
+	if p.target.CPU || p.manyAxes || s.DstBits == 2 && s.SrcBits == 2 && !s.Mapped || s.DstBits > 32 || s.SrcBits > 32 || in.d != 1 || in.s != 1 || in.n < each {
+		return false
+	}
+	rest := p.innermostFirst()[1:]
+	phase := p.dBase % each // where in an item runs begin, at the most
+	same := uint32(1)       // on both sides; 0: they may begin elsewhere in src
+	if (p.dBase-p.sBase)%each != 0 {
+		same = 0
+	}
+	for _, a := range rest {
+		if a.d%each != 0 {
+			phase = each - 1
+		}
+		if (a.d-a.s)%each != 0 {
+			same = 0
+		}
+	}
+	items := axis{(phase + in.n + each - 1) / each, each, each}
+	block := p.target.denseBlock(items.n, rest)
+	if items.n <= block {
+		rows := parameters{length: in.n, ta: same, inner: []axis{items}}
+		err := rows.cutItems(rest, block)
+		if d, s := rows.reach(); err == nil && max(d, s) < limit/8 { // bytes in 32 bits
+			*k = rows
+			return true
+		}
+	}
+	parts := parameters{length: in.n, ta: same, flat: 1}
+	parts.cutAxis(items, block)
+	if parts.setOuter(rest...) != nil {
+		return false
+	}
+	*k = parts
+	return true
+}
+
+// denseBlock is how many items a block has: more where there are many, as work-groups begin
+// with what is the same for all of them.
+func (t Target) denseBlock(items int64, rows []axis) int64 {
+	for _, a := range rows {
+		items = min(items*a.n, limit)
+	}
+	block := int64(itemsPerBlock)
+	for block < 8*itemsPerBlock && items >= 4*t.fewBlocks()*block {
+		block *= 2
+	}
+	return block
+}
+
+// Numbers returns the arguments lo and hi of a launch that planCast made: what
+// src's and dst's elements mean, as source/numbers.h reads it. A kernel between two
+// given types does without.
+func Numbers(dst, src layout.DType, how device.Rounding) (lo, hi uint64) {
+	return number(src, how), number(dst, how)
+}
+
+// The kinds of numbers.
+const (
+	unsignedKind = iota
+	signedKind
+	boolKind
+	floatKind
+)
+
+func number(t layout.DType, how device.Rounding) uint64 {
+	word := uint64(unsignedKind)
+	switch numeric.KindOf(t) {
+	case numeric.BoolKind:
+		word = boolKind
+	case numeric.IntKind:
+		word = signedKind
+	case numeric.FloatKind:
+		f, _ := numeric.FloatFormatOf(t)
+		word = floatKind | uint64(f.Special)<<2 | uint64(f.Exponent)<<18 | uint64(f.Mantissa)<<24 | uint64(f.Bias)<<32
+		if f.Unsigned {
+			word |= 1 << 4
+		}
+		word |= uint64(how.Excess(t)) << 5
+	}
+	word |= uint64(t.Bits()) << 11
+	word |= uint64(how.Scale) << 7
+	if how.Legacy {
+		word |= 1 << 9
+	}
+	if how.Truncates(t) {
+		word |= 1 << 10
+	}
+	return word
+}

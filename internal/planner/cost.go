@@ -1,0 +1,85 @@
+package planner
+
+import "math"
+
+// cost is what a block of a form by tiles costs a multiprocessor, as an estimate.
+type cost struct {
+	blocks           int64
+	blocksPerSM      int64   // that a multiprocessor holds at a time; 0: usualBlocks
+	instructions     int64   // of a work-item
+	sectors          int64   // of memory that its loads and stores touch, one after the other
+	passes           int64   // through the banks of local memory
+	shortLinePenalty float64 // the share of memory's time that short lines add
+}
+
+// cycles estimates the cycles of a copy of so many bytes on one multiprocessor of a large
+// GPU. The times for instructions, the second-level cache, local memory, memory and its
+// latency overlap: the whole is the cube root of the sum of their cubes. The constants are of
+// a model of an H100, whose memory is in fact faster by a seventh; forms and shapes were
+// measured with them.
+func (c cost) cycles(bytes int64) float64 {
+	instructions := float64(c.instructions)
+	blocksPerSM := c.blocksPerSM
+	if blocksPerSM == 0 {
+		blocksPerSM = usualBlocks
+	}
+	sum := 0.0
+	for _, part := range []float64{
+		2.9 * instructions,
+		1.35 * float64(c.sectors),
+		1.1 * float64(c.passes),
+		memoryCycles(bytes) / float64(c.blocks) * (1 + c.shortLinePenalty),
+		(1.1*instructions + 750) * usualBlocks / float64(blocksPerSM),
+	} {
+		sum += part * part * part
+	}
+	return float64(c.blocks) * math.Cbrt(sum)
+}
+
+// withoutPenalty is the cost to compare with the costs of other forms, which have lines as short,
+// but no penalty for them.
+func (c cost) withoutPenalty() cost {
+	c.shortLinePenalty = 0
+	return c
+}
+
+// usualBlocks is the usual number of blocks on a multiprocessor: 1,024 work-items.
+const usualBlocks = 4
+
+// atRoof bounds the time of a copy, as a multiple of memory's own, for which no other form is tried.
+const atRoof = 1.1
+
+// memoryCycles estimates the cycles of memory alone.
+func memoryCycles(bytes int64) float64 { return 2 * float64(bytes) / 13 }
+
+// shortLinePenalty is the share of memory's time that is added because lines are short, in blocks of
+// na indices of axis near, along which src is dense, and nb of dst's innermost axis. It was measured
+// on an H100 with transpositions by several tiles.
+func (p *problem) shortLinePenalty(near int, na, nb int64) float64 {
+	read, written := na*int64(p.sBits)/8, nb*int64(p.dBits)/8
+	if na == magnitude(p.inner(0).s) { // lines follow each other
+		read *= nb
+	}
+	if nb == magnitude(p.inner(near).d) {
+		written *= na
+	}
+	sum := 0.0
+	for _, line := range []int64{read, written} { // 64 bytes: 13 to 20 % longer; 128: 3 to 5 %
+		if line < lineBytes {
+			sum += .25 - .25*float64(line)/lineBytes
+		}
+		if line < 2*lineBytes {
+			sum += .03
+		}
+	}
+	return sum
+}
+
+// touched is how many sectors lines of so many bytes touch, each for itself.
+func touched(lines, bytes int64, aligned bool) int64 {
+	sectors := lines * ((bytes + sectorBytes - 1) / sectorBytes)
+	if !aligned {
+		sectors += lines / 2 // an end more, where it does not lie in a begun one
+	}
+	return sectors
+}

@@ -1,0 +1,155 @@
+package planner
+
+// Plans for CPUs behind OpenCL, which run a work-group as a loop, and whose memory is fast
+// where cache lines are read and written whole, in long runs.
+
+const (
+	// blockBytes is the size of the tile: with the cache lines that are read, it
+	// stays in L1.
+	blockBytes = 16 << 10
+	// repeated is the Spec.Step of blocks along whose runs src repeats one
+	// element; 0 is any step.
+	repeated = 127
+	// shortSide is the extent below which a loop over an axis does not pay.
+	shortSide = 8
+)
+
+// blockSteps are the steps that blocks are compiled for.
+var blockSteps = []int8{0, 1, -1, 2, -2, 3, 4, repeated}
+
+// blockSpecs lists the kernels of blocks.
+func blockSpecs() []Spec {
+	var all []Spec
+	for _, bits := range []uint8{8, 16, 32, 64, 128} {
+		for _, step := range blockSteps {
+			all = append(all, Spec{Form: Block, DstBits: bits, SrcBits: bits, CPUTarget: true, Step: step})
+		}
+	}
+	return all
+}
+
+// planCPU cuts dst into blocks that are long where dst is dense and, if that
+// is along another axis, where src is.
+func (p *problem) planCPU(k *parameters) (Spec, error) {
+	b := p.inner(0)
+	if len(p.axes) == 0 {
+		b = axis{1, 1, 1}
+	}
+	a, step := p.blockRows(b)
+	if a > 0 && step == 0 && p.inner(a).s < 0 && b.n >= 16 {
+		p.reverseAxis(a)
+	}
+
+	// A run goes over b and on over the axes that begin where it ends, up to a.
+	room := int64(blockBytes * 8 / p.dBits)
+	most := room
+	if a > 0 {
+		side := blockSide(room)
+		if p.inner(a).d%int64(64*8/p.dBits) != 0 {
+			side *= 2 // runs share their first and last cache line with others
+		}
+		most = max(room/p.inner(a).n, side)
+	}
+	k.length, k.tb, k.db, k.sb = b.n, uint32(min(b.n, most)), b.d, b.s
+	k.flat, k.cut, k.extent = 1, 1, 1
+	items := axis{n: 1} // the cut axis
+	size := int64(k.tb) // of the block so far
+	whole := size == b.n
+	next := 1
+	extend := func(most int64) {
+		for ; whole && next < len(p.axes) && next != a; next++ {
+			x := p.inner(next)
+			if x.d != size*b.d {
+				break
+			}
+			n := min(x.n, most/size)
+			if whole = n == x.n; whole {
+				k.inner = append(k.inner, axis{n, size, x.s})
+				k.flat *= uint32(n)
+			} else {
+				k.cut, k.extent, k.d, k.s = uint32(n), x.n, size, x.s
+				items = axis{(x.n + n - 1) / n, n * x.d, n * x.s}
+			}
+			size *= n
+		}
+	}
+	extend(most)
+	if a == 0 && whole && 2*size <= room && p.inner(next).n < limit {
+		a = next // rows with gaps between them
+	}
+	rows := axis{n: 1} // blocks along a
+	k.na, k.ta, k.nb = 1, 1, uint32(size)
+	if a > 0 && a < len(p.axes) {
+		x := p.inner(a)
+		n := min(x.n, room/size)
+		k.na, k.ta, k.da, k.sa = uint32(x.n), uint32(n), x.d, x.s
+		rows = axis{(x.n + n - 1) / n, n * x.d, n * x.s}
+		whole = whole && a == next && x.d == size*b.d && n == x.n
+		size *= n
+		if whole { // and on, behind the runs of all a
+			next++
+			extend(room)
+		}
+	}
+
+	tb := int64(k.tb)
+	cuts := []axis{{(b.n + tb - 1) / tb, tb * b.d, tb * b.s}, rows, items}
+	for i := 1; i < len(p.axes); i++ {
+		if i >= next && i != a {
+			cuts = append(cuts, p.inner(i))
+		}
+	}
+	spec := p.spec(Block)
+	spec.Step = step
+	return spec, k.setOuter(cuts...)
+}
+
+// blockRows chooses the axis that rows of blocks go along, counted from the
+// innermost one, or 0 to leave that open; and the kernel's step of src.
+func (p *problem) blockRows(b axis) (a int, step int8) {
+	step = repeated
+	if b.s != 0 {
+		step = 0
+		for _, s := range blockSteps {
+			if int64(s) == b.s && s != repeated {
+				step = s
+			}
+		}
+	}
+	fits := func(i int) bool { return i > 0 && i < len(p.axes) && p.inner(i).n < limit }
+	near := p.nearest()
+	switch {
+	case b.n < shortSide:
+		if near == 0 || p.inner(near).n < shortSide {
+			for near = 1; near < len(p.axes) && p.inner(near).n < shortSide; near++ {
+			}
+		}
+		if fits(near) {
+			return near, 0
+		}
+		return 0, step
+	case b.s == 0 || !fits(near):
+		return 0, step
+	case step != 0 && p.inner(near).n < shortSide:
+		return near, step
+	}
+	return near, 0
+}
+
+// reverseAxis makes an axis run in the other direction.
+func (p *problem) reverseAxis(i int) {
+	x := &p.axes[len(p.axes)-1-i]
+	p.d.add += ((x.n - 1) * x.d) << p.d.shift
+	p.s.add += ((x.n - 1) * x.s) << p.s.shift
+	p.dBase, p.sBase = p.dBase+(x.n-1)*x.d, p.sBase+(x.n-1)*x.s
+	x.d, x.s = -x.d, -x.s
+}
+
+// blockSide is the power of two nearest to the root of room, from below.
+func blockSide(room int64) int64 {
+	side := int64(1)
+	for 4*side*side <= room {
+		side *= 2
+	}
+	return side
+}

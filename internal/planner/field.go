@@ -1,0 +1,77 @@
+package planner
+
+// fieldSpecs lists the kernels of this form.
+func fieldSpecs() []Spec { return []Spec{{Form: Field, DstBits: 1, SrcBits: 1}} }
+
+const (
+	// widestField and widestPitch are the most bits of a field, and of those from one to
+	// the next in dst: every word has a part of one.
+	widestField, widestPitch = 16, 32
+	// nearPitch is the pitch up to which four fields are in a word.
+	nearPitch = 8
+	// fewFields is the number in a run from which this is cheaper than element by element.
+	fewFields = 8
+)
+
+// planFields plans a copy of fields along an axis: of single bits, of several elements
+// below a byte that are no wider element, or of single elements below a byte that have gaps between
+// them in dst, or small ones in src alone. False: it is something else, and stays as it is.
+func (p *problem) planFields(k *parameters) (Spec, bool) {
+	if p.target.CPU || p.manyAxes || p.dBits > 4 || len(p.axes) == 0 {
+		return Spec{}, false
+	}
+	in, unit := p.inner(0), int64(p.dBits)
+	rows := in.d == 1 && in.s == 1
+	switch {
+	case rows && (len(p.axes) == 1 || in.n > widestField || unit > 2 || unit == 2 && in.n != 3):
+		return Spec{}, false
+	case !rows && unit > 1 && in.d == 1 && (in.s < 2 || in.s*unit > nearPitch): // reading elements is cheaper
+		return Spec{}, false
+	}
+	q := p.narrow(1, rows)
+	rest := q.innermostFirst()
+	field, x, rest := rest[0], rest[1], rest[2:]
+	pitch, width, step := x.d, field.n, x.s
+	if x.n < fewFields || pitch == unit && unit == 1 || pitch > widestPitch || x.n >= limit {
+		return Spec{}, false
+	}
+	k.length = (x.n-1)*pitch + width
+	k.na, k.nb = uint32(x.n), uint32(width)
+	k.run = []axis{{pitch, pitch, step}}
+	k.sa = GroupSize / pitch * pitch
+	if pitch <= nearPitch && step >= width && step <= nearPitch {
+		k.nearFields(width, pitch, step)
+	}
+	words, block := (q.phase(32, rest)+k.length+31)/32, int64(itemsPerBlock)
+	for block < 8*itemsPerBlock && words/block >= 4*p.target.fewBlocks() {
+		block *= 2
+	}
+	if k.cutSpans(words, 1, block, rest) != nil {
+		*k = parameters{}
+		return Spec{}, false
+	}
+	*p = *q
+	return p.spec(Field), true
+}
+
+// nearFields sets what brings four fields of a word from one pitch to another: pairs move
+// apart first, and come together last.
+func (k *parameters) nearFields(width, pitch, step int64) {
+	// Bits that stay, and by how many the others turn to the right.
+	pairs, singles := ones(2*step), ones(step)|ones(step)<<(2*max(pitch, step))
+	far, near := uint32(2*(step-pitch))&31, uint32(step-pitch)&31
+	if k.ta = 1; pitch >= step {
+		k.db, k.tb = pairs|singles<<32, far|near<<5
+	} else {
+		k.db, k.tb = singles|pairs<<32, near|far<<5
+	}
+	for at := int64(0); at < 64; at += pitch {
+		k.da |= ones(width) << at
+	}
+	for i := range int64(4) {
+		k.sb |= ones(width) << (i * step)
+	}
+}
+
+// ones is so many bits.
+func ones(n int64) int64 { return 1<<n - 1 }

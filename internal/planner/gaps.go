@@ -1,0 +1,138 @@
+package planner
+
+import (
+	"math/bits"
+	"slices"
+)
+
+// Words of which a side has some elements only, as fields within bytes: scales of six
+// bits, or low and high parts of quants. A gap is a bit of the elements' numbers in a
+// word that one side has and the copy has not: an axis of two indices along which that
+// side moves and the other stands still, of which one index exists.
+
+// mostGaps is how many bits of a word may be gaps.
+const mostGaps = 2
+
+// gap adds one as bit j of a side's words, if every axis steps over it: n has how many
+// bits of each axis the word has already.
+func (t *permutation) gap(side, j int, n []int) (bit, bool) {
+	if t.p.dBits >= 8 || len(t.gaps[side]) == mostGaps {
+		return bit{}, false
+	}
+	for i := range n {
+		if t.axes[i].n > 1<<n[i] && t.step(side, bit{i, n[i]})%(2<<j) != 0 {
+			return bit{}, false
+		}
+	}
+	g := axis{n: 2, d: 1 << j}
+	if side == fromSrc {
+		g = axis{n: 2, s: 1 << j}
+	}
+	b := bit{axis: len(t.axes)}
+	t.axes, t.n = append(t.axes, g), append(t.n, 0)
+	t.gaps[side] = append(t.gaps[side], b)
+	return b, true
+}
+
+// pad makes powers of two of short extents: three fields of a word's four, of which the
+// last one is a gap.
+func (t *permutation) pad() {
+	per := int64(32 / t.p.dBits)
+	for i, a := range t.axes {
+		if t.p.dBits < 8 && a.s > 0 && a.n < per && a.d < per && a.s < per {
+			t.axes[i].n = 1 << bits.Len64(uint64(a.n-1))
+		}
+	}
+}
+
+// join makes one bit of two gaps that are the same one of either side's words, and
+// reports whether what remains are words that can be moved.
+func (t *permutation) join() bool {
+	d, s := t.words[toDst], t.words[fromSrc]
+	padded := false
+	for i := range t.p.axes {
+		if n := t.p.inner(i).n; t.axes[i].n > n {
+			padded = true
+			for level := range bits.Len64(uint64(n - 1)) {
+				if !slices.Contains(d, bit{i, level}) || !slices.Contains(s, bit{i, level}) {
+					return false
+				}
+			}
+		}
+	}
+	if len(t.gaps[toDst]) == 0 && len(t.gaps[fromSrc]) > 0 {
+		if real := without(s, t.gaps[fromSrc]); len(real) == 0 || real[0] == d[0] {
+			return false // rows of every second element, or fourth
+		}
+	}
+	for side := range t.gaps {
+		if len(t.gaps[side]) == len(d) {
+			return false
+		}
+		t.begin(side)
+	}
+	for j := range d {
+		of := slices.Contains(t.gaps[fromSrc], s[j])
+		if of && slices.Contains(t.gaps[toDst], d[j]) {
+			t.pair(j)
+		} else if of && t.lived[fromSrc]>>j&1 == 1 {
+			t.axes[s[j].axis].s = -1 << j // the first index is the one that exists
+		}
+	}
+	per := int64(32 / t.p.dBits)
+	return !padded && len(t.gaps[fromSrc]) == 0 || t.aligned(fromSrc, t.base[fromSrc], per, t.words[fromSrc]...)
+}
+
+// begin lets words begin where their gaps do.
+func (t *permutation) begin(side int) {
+	t.lived[side] = 0
+	between, all := int64(0), int64(0)
+	for j, b := range t.words[side] {
+		if slices.Contains(t.gaps[side], b) {
+			all |= 1 << j
+			between = 1<<j - 1
+		}
+	}
+	if at := t.base[side]; at&between&^all == 0 {
+		t.lived[side] = at & all
+		t.base[side] -= at & all
+	}
+}
+
+// pair takes dst's gap for src's, too. Where these are not of the same index, src runs
+// against dst.
+func (t *permutation) pair(j int) {
+	old := t.words[fromSrc][j]
+	b := t.words[toDst][j]
+	g := &t.axes[b.axis]
+	g.s = 1 << j
+	if (t.lived[toDst]^t.lived[fromSrc])>>j&1 == 1 {
+		g.s = -g.s
+	}
+	t.words[fromSrc][j] = b
+	t.gaps[fromSrc] = without(t.gaps[fromSrc], []bit{old})
+	t.n[old.axis], t.axes[old.axis] = 0, axis{n: 1}
+}
+
+// masked returns the bits of dst's words that are elements.
+func (t *permutation) masked() uint32 {
+	mask := uint32(0)
+	for e := range 32 / t.p.dBits {
+		real := true
+		index := make(map[int]int64) // along axes
+		for j, b := range t.words[toDst] {
+			if slices.Contains(t.gaps[toDst], b) {
+				real = real && int64(e)&(1<<j) == t.lived[toDst]&(1<<j)
+			} else if e>>j&1 == 1 {
+				index[b.axis] += 1 << b.level
+			}
+		}
+		for i, x := range index {
+			real = real && (t.axes[i].n == t.p.inner(i).n || x < t.p.inner(i).n)
+		}
+		if real {
+			mask |= (1<<t.p.dBits - 1) << (e * t.p.dBits)
+		}
+	}
+	return mask
+}

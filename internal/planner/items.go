@@ -1,0 +1,152 @@
+package planner
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+)
+
+// How work is cut into blocks of items, one after the other in the order of dst.
+
+// elementSpecs lists the kernels of Element and Fill.
+func elementSpecs() []Spec {
+	var all []Spec
+	for _, cpu := range []bool{false, true} {
+		for _, bits := range []uint8{8, 16, 32, 64, 128} {
+			for _, wide := range []bool{false, true} {
+				if !cpu { // there it is block's
+					all = append(all, Spec{Form: Element, DstBits: bits, SrcBits: bits, Wide: wide})
+				}
+				all = append(all, Spec{Form: Fill, DstBits: bits, Wide: wide, CPUTarget: cpu})
+			}
+		}
+	}
+	return all
+}
+
+// itemsPerBlock is how many items a work-group takes on at a time.
+const itemsPerBlock = 4 * GroupSize
+
+// planElements makes an item of each element.
+func (p *problem) planElements(f Form, k *parameters) (Spec, error) {
+	spec := p.spec(f)
+	err := k.cutElements(spec, p.innermostFirst())
+	spec.Wide = !p.manyAxes && k.wide()
+	return spec, err
+}
+
+// items is how many elements an item of these forms, or of one that goes before them,
+// has: at indices of the cut axis that are apart.
+func (s Spec) items() int64 {
+	switch items := cmp.Or(s.form().items, 4); {
+	case s.CPUTarget && s.casts():
+		return 1
+	case s.CPUTarget || s.DstBits > 32:
+		return 4
+	default:
+		return items
+	}
+}
+
+// flatMost bounds the indices of a block's inner axes.
+func (s Spec) flatMost() int64 {
+	if s.takes() { // whose local memory is small
+		return 3 * GroupSize
+	}
+	return 16 * GroupSize
+}
+
+// itemDefines are the macros of these forms: how many elements an item has, and how many
+// rows a block of take.
+func itemDefines(s Spec) []string {
+	n := s.items()
+	return []string{"ITEMS " + strconv.FormatInt(n, 10), "ROWS " + strconv.Itoa(takeRows)}
+}
+
+// cutElements cuts axes, innermost first, into blocks of elements.
+func (k *parameters) cutElements(spec Spec, axes []axis) error {
+	return k.cutRounds(spec, axes, 1)
+}
+
+// cutRounds is cutElements with so many rounds of items in a block. On a GPU it takes as
+// many of the axes into a block as keeps most work-items busy, and leaves enough blocks.
+func (k *parameters) cutRounds(spec Spec, axes []axis, rounds int64) error {
+	if spec.CPUTarget {
+		return k.cutItems(axes, itemsPerBlock)
+	}
+	total := 1.0
+	for _, a := range axes {
+		total *= float64(a.n)
+	}
+	axes = append(slices.Clone(axes), axis{n: 1})
+	best, at, atFlat := 0.0, 0, int64(1)
+	for i, flat := 0, int64(1); i < len(axes) && flat <= spec.flatMost(); i++ {
+		cut := min(axes[i].n, spec.cut(flat)*rounds)
+		items := (cut + spec.items() - 1) / spec.items() * flat
+		busy := float64(cut*flat) / float64((items+GroupSize-1)/GroupSize*GroupSize*spec.items())
+		if blocks := total / float64(cut*flat); blocks < fewBlocks {
+			busy *= blocks / fewBlocks
+		}
+		if busy > best {
+			best, at, atFlat = busy, i, flat
+		}
+		if axes[i].n > spec.flatMost() {
+			break
+		}
+		flat *= axes[i].n
+	}
+	k.inner = append(k.inner, axes[:at]...)
+	k.flat = uint32(atFlat)
+	k.cutAxis(axes[at], spec.cut(atFlat)*rounds)
+	if at == len(axes)-1 {
+		return k.setOuter()
+	}
+	return k.setOuter(axes[at+1 : len(axes)-1]...)
+}
+
+// cut is how many indices of the cut axis a block has beside so many of the others.
+func (s Spec) cut(flat int64) int64 { return max(1, GroupSize/flat) * s.items() }
+
+// cutItems takes axes, innermost first, into the block until it is full; the
+// one that fills it is cut.
+func (k *parameters) cutItems(axes []axis, most int64) error {
+	flat := int64(1)
+	for _, a := range k.inner { // put there by the caller
+		flat *= a.n
+	}
+	for len(axes) > 0 && flat*axes[0].n <= most {
+		flat *= axes[0].n
+		k.inner = append(k.inner, axes[0])
+		axes = axes[1:]
+	}
+	cut := axis{n: 1}
+	if len(axes) > 0 {
+		cut, axes = axes[0], axes[1:]
+	}
+	k.flat = uint32(flat)
+	k.cutAxis(cut, max(1, most/flat))
+	return k.setOuter(axes...)
+}
+
+// cutAxis makes a the cut axis, of which a block has at most the given number
+// of indices.
+func (k *parameters) cutAxis(a axis, indices int64) {
+	cut := min(a.n, indices)
+	k.cut, k.extent, k.d, k.s = uint32(cut), a.n, a.d, a.s
+	k.outer = append(k.outer, axis{(a.n + cut - 1) / cut, cut * a.d, cut * a.s})
+}
+
+// wide reports whether steps within a block need more than 32 bits.
+func (k *parameters) wide() bool {
+	d, s := k.reach()
+	return d >= limit || s >= limit
+}
+
+// reach returns how far apart the elements of a block are at the most.
+func (k *parameters) reach() (d, s int64) {
+	for _, a := range append(k.inner, axis{int64(k.cut), k.d, k.s}) {
+		d += (a.n - 1) * magnitude(a.d)
+		s += (a.n - 1) * magnitude(a.s)
+	}
+	return d, s
+}

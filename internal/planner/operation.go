@@ -1,0 +1,180 @@
+package planner
+
+import (
+	"slices"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/backend"
+	"github.com/restride/restride/layout"
+)
+
+// Op is one of the operations of device.Queue.
+type Op uint8
+
+// The operations that kernels do.
+const (
+	OpCopy Op = iota
+	OpFill
+	OpConvert
+	OpTake
+	OpPut
+	OpMap
+	OpWhere
+	OpDequantize
+	OpQuantize
+)
+
+// String returns the name of the operation's method.
+func (o Op) String() string { return opNames[o] }
+
+var opNames = [...]string{"Copy", "Fill", "Convert", "Take", "Put", "Map", "Where", "Dequantize", "Quantize"}
+
+// Role is the place of an operand in an operation.
+type Role uint8
+
+// The roles: dst, src, and more for some operations.
+const (
+	Dst Role = iota
+	Src      // of a where, a; a fill has none
+
+	At    = Src + 1 // of a take or a put: the indices
+	Table = Src + 1 // of a map
+	Cond  = Src + 1 // of a where,
+	B     = Src + 2 // whose elements are src's or b's
+	Scale = Src + 1 // of a dequantization or a quantization
+	Zero  = Src + 2
+	Add   = Src + 3
+
+	MaxOperands = 5
+)
+
+// Operand is a type and a layout of elements. Without a layout, there is no operand.
+type Operand struct {
+	Type   layout.DType
+	Layout *layout.Layout
+}
+
+// Operation is one call of device.Queue, without buffers. Layouts are of one shape, but for
+// Table's. The call is one that the checks of package backend allow.
+type Operation struct {
+	Op       Op
+	Operands [MaxOperands]Operand // by role
+
+	Pattern   [2]uint64        // of OpFill: see PatternOf; a launch fits any
+	By        []layout.Index   // of OpTake and OpPut
+	Reduction device.Reduction // of OpPut
+	How       device.Rounding  // of OpConvert; of OpQuantize whether it saturates
+
+	Subtract  bool         // of OpDequantize
+	Precision layout.DType // of OpQuantize
+	FindScale bool         // of OpQuantize: Scale is written
+}
+
+// Plan chooses the kernel of an operation, and its parameters and arguments.
+func Plan(o *Operation, t Target) (Launch, error) {
+	l, err := o.plan(t)
+	if err == nil && l.Groups > 0 {
+		l.Arguments = o.arguments()
+	}
+	return l, err
+}
+
+func (o *Operation) plan(t Target) (Launch, error) {
+	dst, src, at := &o.Operands[Dst], &o.Operands[Src], &o.Operands[At]
+	bits, by := dst.Type.Bits(), slices.Clone(o.By)
+	switch o.Op {
+	case OpFill:
+		return planFill(*dst.Layout, bits, t)
+	case OpConvert:
+		switch backend.ConversionOf(dst.Type, src.Type) {
+		case backend.AsPack:
+			return planPack(*dst.Layout, *src.Layout, bits, src.Type.Bits(), backend.IsSigned(src.Type), t)
+		case backend.ByValue:
+			return planCast(*dst.Layout, *src.Layout, dst.Type, src.Type, o.How, t)
+		}
+	case OpTake:
+		return planTake(*dst.Layout, *src.Layout, *at.Layout, by, bits, at.Type.Bits(), t)
+	case OpPut:
+		if o.Reduction != device.Set {
+			return planReduce(*dst.Layout, *src.Layout, *at.Layout, by, dst.Type, o.Reduction, at.Type.Bits(), t)
+		}
+		return planPut(*dst.Layout, *src.Layout, *at.Layout, by, bits, at.Type.Bits(), t)
+	case OpMap:
+		return planMap(*dst.Layout, *src.Layout, bits, src.Type.Bits(), t)
+	case OpWhere:
+		return planWhere(*dst.Layout, *o.Operands[Cond].Layout, *src.Layout, *o.Operands[B].Layout, bits, t)
+	case OpDequantize, OpQuantize:
+		return planScaling(*dst.Layout, *src.Layout, termLayouts{o.Operands[Scale].Layout, o.Operands[Zero].Layout, o.Operands[Add].Layout}, o.scaling(), t)
+	}
+	return planCopy(*dst.Layout, *src.Layout, bits, t)
+}
+
+// scaling is what the kernels that scale depend on, beside layouts.
+func (o *Operation) scaling() scaling {
+	return scaling{
+		Quantize: o.Op == OpQuantize, To: o.Operands[Dst].Type, From: o.Operands[Src].Type,
+		Scale: o.Operands[Scale].Type, Zero: o.Operands[Zero].Type, Add: o.Operands[Add].Type,
+		Subtract: o.Subtract, Precision: o.Precision, Unsaturated: o.How.Unsaturated, FindScale: o.FindScale,
+	}
+}
+
+// key is what a launch depends on beside layouts and indices: equal for operations that
+// have a launch in common.
+type key struct {
+	op               Op
+	dstBits, srcBits uint8
+	atBits           uint8
+	signed           bool
+	to, from         layout.DType
+	how              device.Rounding
+	reduction        device.Reduction
+	scaling          scaling
+}
+
+func (o *Operation) key() key {
+	dst, src := o.Operands[Dst].Type, o.Operands[Src].Type
+	k := key{op: o.Op, dstBits: uint8(dst.Bits()), srcBits: uint8(src.Bits())}
+	switch o.Op {
+	case OpConvert:
+		switch backend.ConversionOf(dst, src) {
+		case backend.AsCopy:
+			k.op = OpCopy
+		case backend.AsPack:
+			k.signed = backend.IsSigned(src)
+		case backend.ByValue:
+			k.to, k.from, k.how = dst, src, o.How.For(dst)
+		}
+	case OpTake:
+		k.atBits = uint8(o.Operands[At].Type.Bits())
+	case OpPut:
+		k.atBits = uint8(o.Operands[At].Type.Bits())
+		if k.reduction = o.Reduction; k.reduction != device.Set {
+			k.to = dst
+		}
+	case OpDequantize, OpQuantize:
+		k.scaling = o.scaling()
+	}
+	return k
+}
+
+// noLayout is the layout of an operand that an operation lacks.
+var noLayout layout.Layout
+
+// sides are the n layouts that a launch depends on: dst's, src's, and others, whose offsets do
+// not count.
+func (o *Operation) sides() (sides [MaxOperands]*layout.Layout, n int) {
+	for r := range o.Operands {
+		if x := o.Operands[r].Layout; x != nil {
+			sides[r], n = x, r+1
+		} else {
+			sides[r] = &noLayout
+		}
+	}
+	switch o.Op {
+	case OpFill:
+		sides[Src], n = sides[Dst], 2
+	case OpMap:
+		n = int(Table) // whatever the table's layout is
+	}
+	return sides, n
+}

@@ -1,0 +1,76 @@
+package planner
+
+// Partial sectors: sectors of dst that are written in parts, at different times. A GPU's
+// second-level cache writes a sector back to memory some microseconds after its first part, and
+// completing one there is slow. Rows of wider elements that begin anywhere are written by chunks
+// (source/chunks.h) where that is faster than by elements.
+
+const (
+	// partialSectorCost is the bytes that memory could move in the time of a sector that two passes
+	// of a block write a part of each: 400 to 900 on an H100, the more, the fewer there are.
+	// partialPieceCost is the same for the end of a piece, both sides of which are written in one
+	// pass: some work-items are late.
+	partialSectorCost, partialPieceCost = 900, 110
+	// runCost and rowsCost are the times by which chunks of one run and of rows are slower than
+	// elements, as a share of memory's time: on an H100, for rows of 59 to 1,025 words.
+	runCost, rowsCost = .03, .25
+	// shortRow is how many bytes of a row chunks have at least.
+	shortRow = 32
+)
+
+// uneven reports whether rows of dst begin elsewhere than at multiples of so many bytes.
+func (p *problem) uneven(bytes int64) bool {
+	sum := p.dBase
+	for i := 1; i < len(p.axes); i++ {
+		sum |= p.inner(i).d
+	}
+	return sum*int64(p.dBits)%(8*bytes) != 0
+}
+
+// partialSectors is the time that partial sectors add to the blocks of an element form, as a share
+// of memory's time.
+func (p *problem) partialSectors(spec Spec, k *parameters) float64 {
+	if !p.dense() || !p.uneven(sectorBytes) {
+		return 0
+	}
+	cuts, flat := int64(k.cut), int64(k.flat)
+	apart := (cuts + spec.items() - 1) / spec.items()
+	pieces := (cuts + apart - 1) / apart // of a pass
+	passes := (apart*flat + GroupSize - 1) / GroupSize
+	moved := cuts * flat * int64(p.dBits) / 8
+	if p.sBits > 0 {
+		moved *= 2
+	}
+	return float64(pieces*(passes-1)*partialSectorCost+pieces*partialPieceCost) / float64(moved)
+}
+
+// chunked makes the problem one of rows of chunks, of 16-bit elements if they do not run
+// backwards. False: the blocks of elements that are planned are cheaper, and it stays as it is.
+func (p *problem) chunked(spec Spec, k *parameters) bool {
+	step := p.inner(0).s
+	back := p.dBits == 32 && step == -1
+	switch {
+	case p.target.CPU || p.manyAxes || p.dBits < 32 || p.dBits == 128 || p.sBits > 0 && step != 1 && !back:
+		return false
+	case p.inner(0).n*int64(p.dBits)/8 < shortRow:
+		return false
+	case p.sBits == 0 && len(p.axes) > 1: // sectors at rows' ends stay partial, which costs most
+		return false
+	}
+	extra := rowsCost
+	if len(p.axes) < 2 {
+		extra = runCost
+	}
+	if p.partialSectors(spec, k) <= extra {
+		return false
+	}
+	q := p
+	if p.sBits == 0 || step == 1 {
+		q = p.narrow(16, true)
+	}
+	if q.spaced() {
+		return false
+	}
+	*p = *q
+	return true
+}

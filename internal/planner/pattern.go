@@ -1,0 +1,20 @@
+package planner
+
+import "encoding/binary"
+
+// PatternOf returns the arguments of a fill: the pattern of an element of so many bits, as
+// often as 16 bytes hold it.
+func PatternOf(pattern []byte, bits int) [2]uint64 {
+	if bits < 8 {
+		element := pattern[0] & (1<<bits - 1)
+		for ; bits < 8; bits *= 2 {
+			element |= element << bits
+		}
+		pattern = []byte{element}
+	}
+	var p [16]byte
+	for n := 0; n < len(p); {
+		n += copy(p[n:], pattern)
+	}
+	return [2]uint64{binary.LittleEndian.Uint64(p[:8]), binary.LittleEndian.Uint64(p[8:])}
+}

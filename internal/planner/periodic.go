@@ -1,0 +1,181 @@
+package planner
+
+// Chunks in periods: see source/periods.h. Where rows begin anywhere in 16 bytes, finding
+// out where a chunk's bits are costs more than moving them. After some rows both sides have
+// moved on by whole 16 bytes, and all is as it was.
+
+const (
+	// periodsPerBlock is for how many periods a work-item finds out about its chunk at once.
+	periodsPerBlock = 16
+	// stampsPerBlock is the same where it puts the chunk together from single elements.
+	stampsPerBlock = 4 * periodsPerBlock
+	// periodsCost is what that costs, in periods.
+	periodsCost = 4
+	// endsCost is what the ends of a row that is not joined with others cost, in chunks.
+	endsCost = 8
+	// manyPeriods is how many numbers of rows in a period are tried at least: more where these
+	// are too short for a group's work-items.
+	manyPeriods = 16
+)
+
+// period is a choice of periods: so many indices each of an axis, counted from the
+// innermost one.
+type period struct {
+	axis   int
+	n      int64
+	joined bool    // dst has no gaps between rows
+	items  int64   // in each
+	number int64   // of periods
+	busy   float64 // the share of work-items' time in which they move a chunk
+}
+
+// planPeriods plans a kernel of form Run, Repack, Gather or Stamp in periods of rows; false: that
+// is not worth it.
+func (p *problem) planPeriods(k *parameters, spec *Spec) bool {
+	if len(p.axes) < 2 || p.dBits == 1 || !p.dense() || p.manyAxes || p.target.CPU || p.inner(0).n >= limit/4 {
+		return false
+	}
+	asked := *spec
+	asked.Periodic = true
+	best := period{busy: .1}
+	for at := 1; at < len(p.axes); at++ {
+		for _, joined := range []bool{true, false} {
+			if asked.Form == Stamp && (at > 1 || !joined) {
+				continue
+			}
+			if c := p.periodsOf(asked, at, joined); c.busy > best.busy {
+				best = c
+			}
+		}
+	}
+	spec.Periodic = best.n > 0 && p.layPeriods(k, asked, best)
+	if !spec.Periodic {
+		*k = parameters{}
+	}
+	return spec.Periodic
+}
+
+// perChunk is how many elements a chunk has: as many as are in 16 bytes on either side.
+func (p *problem) perChunk() int64 { return int64(128 / max(p.dBits, p.sBits)) }
+
+// joined reports whether the elements of the axes below this one are neighbours in dst.
+func (p *problem) joined(axis int) bool {
+	n := int64(1)
+	for i := range axis {
+		if p.inner(i).d != n {
+			return false
+		}
+		n *= p.inner(i).n
+	}
+	return p.inner(axis).d == n
+}
+
+// periodsOf chooses the periods along an axis: those that keep work-items busy.
+func (p *problem) periodsOf(spec Spec, at int, joined bool) (best period) {
+	per, n, a := p.perChunk(), p.inner(0).n, p.inner(at)
+	if joined && (n < per-1 && !p.halves() && spec.Form != Stamp || p.sBits == 0 || !p.joined(at)) || !joined && n < per || a.n >= limit {
+		return best
+	}
+	if n > 4*manyChunks*per && p.sBits > 0 && p.inner(0).s != 0 && a.s != 0 { // a block is in one row
+		return best
+	}
+	rows := int64(1)
+	for i := 1; i < at; i++ {
+		if rows *= p.inner(i).n; rows >= limit {
+			return best
+		}
+	}
+	least := int64(1) // rows after which both sides are at the same place in 16 bytes, or in one
+	for least*a.d%per != 0 || p.sBits > 0 && least*a.s%p.srcStep() != 0 {
+		least *= 2
+	}
+	for t := int64(1); t <= max(manyPeriods, GroupSize*per/(least*n)); t++ {
+		c := period{axis: at, n: least * t, joined: joined}
+		if joined {
+			c.items = c.n * a.d / per
+			c.number = (a.n*a.d + per - 1 + c.n*a.d - 1) / (c.n * a.d) // with what begins in front of the last chunk
+		} else {
+			c.items = c.n * rows * (n/per + 2)
+			c.number = (a.n + c.n - 1) / c.n
+		}
+		if c.items*per >= limit/4 || c.items < 0 {
+			break
+		}
+		each := min(c.number, periodsPerBlock)
+		c.busy = float64(a.n) / float64(c.n*c.number) * float64(each) / float64(each+periodsCost) *
+			float64(c.items) / float64((c.items+GroupSize-1)/GroupSize*GroupSize)
+		if !joined { // ends are stored in pieces
+			c.busy *= float64(n/per) / float64(n/per+endsCost)
+		}
+		if a.s == 0 { // read once
+			c.busy *= 2
+		}
+		if c.busy > best.busy+.02 {
+			best = c
+		}
+	}
+	return best
+}
+
+// stamps reports whether rows of less than a chunk, below a byte, are one behind the other in
+// dst, where src repeats them: along the next axis.
+func (p *problem) stamps() bool {
+	if p.target.CPU || p.sBits != p.dBits || p.dBits >= 8 || p.dBits == 1 || len(p.axes) < 2 || !p.dense() {
+		return false
+	}
+	n, a := p.inner(0).n, p.inner(1)
+	return a.s == 0 && a.d == n && n < p.perChunk()-1
+}
+
+// halves reports whether each chunk has two rows, whole.
+func (p *problem) halves() bool {
+	return 2*p.inner(0).n == p.perChunk() && !p.uneven(p.inner(0).n*int64(p.dBits)/8)
+}
+
+// srcStep is of how many elements of src steps from period to period are: 16 bytes, or where
+// elements are read singly one byte, or one element.
+func (p *problem) srcStep() int64 {
+	if p.inner(0).s == 0 {
+		return int64(max(8/p.sBits, 1))
+	}
+	return int64(128 / p.sBits)
+}
+
+// layPeriods makes the parameters; false: of too many blocks.
+func (p *problem) layPeriods(k *parameters, spec Spec, c period) bool {
+	row, a, per := p.inner(0), p.inner(c.axis), p.perChunk()
+	k.length, k.na, k.ta = row.n, uint32(a.n), uint32(c.n)
+	k.da, k.sa = c.n*a.d/per, c.n*a.s
+	if p.sBits > 0 {
+		k.sa /= p.srcStep()
+	}
+	switch {
+	case spec.Form == Stamp:
+		k.run = []axis{{row.n, 0, row.s}, {n: 2 * per}}
+	case c.joined:
+		k.span = 1
+		k.inner = []axis{{n: row.n}}
+	default:
+		full := row.n / per
+		k.words, k.flat = uint32(full), uint32(c.items/(full+2)*full)
+		k.inner = []axis{{n: full}}
+	}
+	for i := 1; i <= c.axis && spec.Form != Stamp; i++ {
+		k.run = append(k.run, p.inner(i))
+	}
+	k.cutAxis(axis{n: c.items}, GroupSize)
+	blocks := k.outer[0].n
+	for _, a := range p.innermostFirst()[c.axis+1:] {
+		blocks *= a.n
+	}
+	each := min(periodsPerBlock, c.number)
+	if spec.Form == Stamp {
+		each = min(stampsPerBlock, c.number)
+	}
+	for each > periodsCost && blocks*(c.number/each) < p.target.fewBlocks() {
+		each /= 2
+	}
+	k.nb, k.tb = uint32(c.number), uint32(each)
+	k.outer = append(k.outer, axis{(c.number + each - 1) / each, each * c.n * a.d, each * c.n * a.s})
+	return k.setOuter(p.innermostFirst()[c.axis+1:]...) == nil
+}

@@ -1,0 +1,168 @@
+package planner
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/numeric"
+	"github.com/restride/restride/layout"
+)
+
+// reduceSpecs lists the kernels of these forms.
+func reduceSpecs() []Spec {
+	var all []Spec
+	for _, cpu := range []bool{false, true} {
+		for _, at := range []uint8{32, 64} {
+			for _, bits := range []uint8{2, 4, 8, 16, 32, 64} {
+				all = append(all, Spec{Form: Reduce, DstBits: bits, SrcBits: bits, AtBits: at, CPUTarget: cpu})
+			}
+			for _, bits := range []uint8{16, 32, 64} {
+				all = append(all, Spec{Form: Fold, DstBits: bits, SrcBits: bits, AtBits: at, CPUTarget: cpu})
+			}
+		}
+	}
+	return all
+}
+
+// reduceDefines are the macros of Reduce, and foldDefines those of Fold.
+func reduceDefines(s Spec) []string { return append(itemDefines(s), "FOLDS 0") }
+
+func foldDefines(Spec) []string {
+	return []string{"FOLDS 1", fmt.Sprintf("HALF %#x", number(layout.Float16, device.Rounding{Unsaturated: true}))}
+}
+
+// reducing returns the argument hi of a put that reduces elements of a type, as
+// source/reductions.h reads it.
+func reducing(t layout.DType, how device.Reduction) uint64 {
+	kind := number(t, device.Rounding{}) & 3
+	brain := uint64(0)
+	if t == layout.BFloat16 {
+		brain = 1
+	}
+	return uint64(how) | kind<<8 | brain<<16
+}
+
+// folds reports whether elements must be reduced in order: sums and products of floats are
+// rounded, and there may be no atomic operations.
+func (t Target) folds(of layout.DType, how device.Reduction) bool {
+	rounded := numeric.KindOf(of) == numeric.FloatKind && (how == device.Add || how == device.Mul)
+	return rounded || t.Atomics32 && of.Bits() > 32
+}
+
+// planReduce plans a put that reduces elements of a type: see planPut.
+func planReduce(dst, src, at layout.Layout, by []layout.Index, of layout.DType, how device.Reduction, atBits int, t Target) (Launch, error) {
+	p := problem{op: "Put", target: t, puts: true, reduces: true}
+	if !t.folds(of, how) {
+		return p.planUnordered(dst, src, at, by, of.Bits(), atBits)
+	}
+	d, s, a := src, dst, at
+	layout.Merge(&d, &s, &a)
+	p.sBits = of.Bits()
+	p.walk(d, s, src.Offset(), dst.Offset(), of.Bits(), 1)
+	if layout.LeadNowhere(by) {
+		p.bytes = 0
+	}
+	l, err := p.plan("put", func(p *problem, k *parameters) (Spec, error) {
+		spec := p.spec(Fold)
+		spec.AtBits = uint8(atBits)
+		return spec, p.cutFold(k, &a, by)
+	})
+	l.exchange(moved(a, at))
+	return l, err
+}
+
+// cutFold makes lines of the axes that are apart, and an item of each line and class.
+func (p *problem) cutFold(k *parameters, at *layout.Layout, by []layout.Index) error {
+	var indices parameters // the same axes
+	apart, lines, length := p.apart(by), int64(1), int64(1)
+	for i := len(p.axes) - 1; i >= 0; i-- {
+		x, ofAt := p.axes[i], axis{n: p.axes[i].n, s: at.Stride(i)}
+		if apart[i] && x.n < limit && lines*x.n < limit {
+			lines *= x.n
+			k.inner, indices.inner = append(k.inner, x), append(indices.inner, ofAt)
+			continue
+		}
+		if length >= limit || x.n >= limit {
+			return errTooLarge
+		}
+		length *= x.n
+		k.run, indices.run = append(k.run, x), append(indices.run, ofAt)
+	}
+	if len(k.run) == 0 {
+		k.run, indices.run = []axis{{n: 1}}, []axis{{n: 1}}
+	}
+	rows := length / k.run[0].n
+	if rows >= limit {
+		return errTooLarge
+	}
+	// Loops end in a round of their own, within an element that of its indices, too.
+	if err := p.target.checkRounds(length*int64(2+len(by)) + rows*int64(len(k.run)+2)); err != nil {
+		return err
+	}
+	k.length, k.span, k.nb = k.run[0].n, uint32(rows), uint32(p.target.foldClasses(lines, length))
+	k.cutAxis(axis{n: lines * int64(k.nb)}, int64(p.spec(Fold).group()))
+	indices.outer = []axis{{n: k.outer[0].n}}
+	p.appendIndices(k, &indices, by, 1)
+	return k.setOuter()
+}
+
+// foldClasses is how many items share the places of a line: as many as make a group for
+// each multiprocessor. All of them look at all elements of the line: more than these
+// would wait for that only.
+func (t Target) foldClasses(lines, length int64) int64 {
+	if t.CPU {
+		return 1
+	}
+	const leastElements, most = 1024, 64
+	return max(1, min(GroupSize*t.fewBlocks()/groupsAtOnce/lines, length/leastElements, most))
+}
+
+// apart reports along which axes of a put elements go to different places, whatever the
+// indices are.
+func (p *problem) apart(by []layout.Index) []bool {
+	type move struct {
+		step, n int64
+		axis    int // -1: an index
+	}
+	var moves []move
+	add := func(step, n int64, axis int) {
+		if step != 0 && n > 1 {
+			moves = append(moves, move{magnitude(step), n, axis})
+		}
+	}
+	for i, x := range p.axes {
+		add(x.s, x.n, i)
+	}
+	for _, x := range by {
+		add(x.Stride, x.Extent, -1)
+	}
+	slices.SortFunc(moves, func(a, b move) int { return cmp.Compare(b.step, a.step) })
+	reach := int64(0) // of the smaller steps
+	for _, m := range moves {
+		reach += (m.n - 1) * m.step
+	}
+	apart := make([]bool, len(p.axes))
+	first, divisor := 0, int64(0)
+	for i, m := range moves {
+		reach -= (m.n - 1) * m.step
+		if divisor = commonDivisor(divisor, m.step); divisor <= reach {
+			continue
+		}
+		// What the moves from the first on add up to are multiples, and the others reach
+		// none: so a place says what these add up to. Of a single move that is its index.
+		if i == first && m.axis >= 0 {
+			apart[m.axis] = true
+		}
+		first, divisor = i+1, 0
+	}
+	return apart
+}
+
+func commonDivisor(a, b int64) int64 {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}

@@ -1,0 +1,271 @@
+package planner
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/bits"
+	"slices"
+	"strconv"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/numeric"
+	"github.com/restride/restride/internal/plankey"
+	"github.com/restride/restride/layout"
+)
+
+// Scalings: elements that are multiplied and added to, or divided, by terms that have
+// layouts of their own.
+
+// scaling is what a dequantization or a quantization is, but for layouts.
+type scaling struct {
+	Quantize         bool
+	To, From         layout.DType
+	Scale, Zero, Add layout.DType // Invalid: there is none
+	Subtract         bool
+	Precision        layout.DType
+	Unsaturated      bool
+	FindScale        bool
+}
+
+// termLayouts are those of scale, zero and add; nil: there is none.
+type termLayouts [3]*layout.Layout
+
+// Scales reports whether a kernel has terms: it has other arguments than the rest.
+func (s Spec) Scales() bool { return s.form().does == scales }
+
+// Computes reports whether a kernel does arithmetic on floats, which drivers may leave to
+// the device: see source/arithmetic.h.
+func (s Spec) Computes() bool { return s.Scales() || s.Form == Fold }
+
+// scalingSpecs lists the kernels that scale.
+func scalingSpecs() []Spec {
+	var all []Spec
+	for _, cpu := range []bool{false, true} {
+		for _, bits := range []uint8{16, 32, 64} {
+			all = append(all, Spec{Form: Dequantize, DstBits: bits, SrcBits: 32, CPUTarget: cpu})
+		}
+		for _, bits := range []uint8{2, 4, 8} {
+			if !cpu {
+				all = append(all, Spec{Form: DequantizeCodes, DstBits: 16, SrcBits: bits}, Spec{Form: DequantizeCodes, DstBits: 32, SrcBits: bits})
+			}
+		}
+		for _, bits := range []uint8{2, 4, 8, 16} {
+			all = append(all, Spec{Form: Quantize, DstBits: bits, SrcBits: 32, CPUTarget: cpu})
+		}
+		for _, bits := range []uint8{4, 8} {
+			all = append(all, Spec{Form: Blocks, DstBits: bits, SrcBits: 32, CPUTarget: cpu})
+			if !cpu {
+				all = append(all, Spec{Form: Codes, DstBits: bits, SrcBits: 32})
+			}
+		}
+	}
+	return all
+}
+
+// scalingDefines are the macros of these forms.
+func scalingDefines(s Spec) []string {
+	quantize := "0"
+	if s.Form == Quantize {
+		quantize = "1"
+	}
+	each := int(s.scaledItem())
+	if s.form().manyScaled {
+		each /= 2 // two at a time
+	}
+	return []string{
+		"QUANTIZE " + quantize, fmt.Sprintf("SINGLE %#x", number(layout.Float32, device.Rounding{})),
+		"EACH " + strconv.Itoa(each), "ITEM_S " + strconv.Itoa(each*int(s.SrcBits)),
+	}
+}
+
+// scaledItem is how many elements an item has where elements are dense, as finding terms
+// takes as long as some elements: 32 bytes of dst, or as many floats as become 16 bytes.
+func (s Spec) scaledItem() int64 {
+	if s.Form == Codes {
+		return 16
+	}
+	return 256 / int64(s.DstBits)
+}
+
+// itemSpec is the kernel whose items are several elements; false: there is none.
+func (p *problem) itemSpec(by scaling) (Spec, bool) {
+	s := Spec{Form: DequantizeCodes, DstBits: uint8(by.To.Bits()), SrcBits: uint8(by.From.Bits())}
+	some := s.DstBits <= 32 && s.SrcBits >= 2 && s.SrcBits <= 8
+	if by.Quantize {
+		s.Form, s.SrcBits = Codes, 32
+		some = (s.DstBits == 4 || s.DstBits == 8) && numeric.KindOf(by.From) == numeric.FloatKind && by.From.Bits() >= 16 && by.Precision != layout.Float16 && by.Precision != layout.BFloat16
+	}
+	return s, some && !p.target.CPU && !p.manyAxes && (by.Zero == layout.Invalid || by.Zero.Bits() <= 16) && len(p.axes) > 0 && len(p.axes) <= 8
+}
+
+// gatherItems makes items the elements of a scaling, if rows of both sides consist of
+// whole ones, and have their terms in common. It returns their kernel.
+func (p *problem) gatherItems(sides []layout.Layout, by scaling) (Spec, bool) {
+	s, some := p.itemSpec(by)
+	if !some {
+		return s, false
+	}
+	each, last := s.scaledItem(), len(p.axes)-1
+	in := &p.axes[last]
+	whole := in.d == 1 && in.s == 1 && in.n%each == 0 && p.dBase%each == 0 && p.sBase%each == 0
+	for i := range sides {
+		whole = whole && sides[i].Stride(last) == 0
+	}
+	for _, a := range p.axes[:last] {
+		whole = whole && a.d%each == 0 && a.s%each == 0
+	}
+	if !whole {
+		return s, false
+	}
+	in.n /= each
+	for i := range p.axes[:last] {
+		p.axes[i].d /= each
+		p.axes[i].s /= each
+	}
+	shift := uint8(bits.TrailingZeros64(uint64(each)))
+	p.d, p.s = base{p.d.add, shift, 1}, base{p.s.add, shift, 1}
+	p.dBase, p.sBase = p.dBase/each, p.sBase/each
+	return s, true
+}
+
+// planScaling plans a scaling between layouts of one shape.
+func planScaling(dst, src layout.Layout, terms termLayouts, by scaling, t Target) (Launch, error) {
+	if by.FindScale {
+		return planBlocks(dst, src, *terms[0], by, t)
+	}
+	p := problem{op: "Dequantize", target: t, sBits: 32}
+	form := Dequantize
+	if by.Quantize {
+		p.op, form = "Quantize", Quantize
+	}
+	var sides [5]layout.Layout
+	all := make([]*layout.Layout, len(sides))
+	sides[0], sides[1] = dst, src
+	for i := range sides {
+		if all[i] = &sides[i]; i < 2 {
+			continue
+		}
+		if l := terms[i-2]; l != nil {
+			sides[i] = *l
+		} else {
+			sides[i], _ = layout.Strided(dst.Shape(), make([]int64, dst.Rank()), 0) // of a valid shape
+		}
+	}
+	layout.Simplify(all...)
+	p.walk(sides[0], sides[1], dst.Offset(), src.Offset(), by.To.Bits(), 1)
+	l, err := p.plan("scale", func(p *problem, k *parameters) (Spec, error) {
+		items := p.clone()
+		if spec, dense := items.gatherItems(sides[2:], by); dense && items.cutScaling(k, spec, sides[2:], by) == nil {
+			*p = *items
+			k.ta = p.scaledApart(spec.scaledItem())
+			return spec, nil
+		}
+		*k = parameters{}
+		return p.spec(form), p.cutScaling(k, p.spec(form), sides[2:], by)
+	})
+	for i, term := range terms {
+		if term != nil {
+			l.bases[int(Scale)+i] = moved(sides[2+i], *term)
+		}
+	}
+	return l, err
+}
+
+// cutScaling cuts a scaling into blocks: the same for src and for each of the terms.
+func (p *problem) cutScaling(k *parameters, spec Spec, terms []layout.Layout, by scaling) error {
+	var of [4]parameters
+	for i := range of {
+		q := problem{target: p.target, dBits: p.dBits, dBase: p.dBase, bytes: p.bytes, axes: slices.Clone(p.axes)}
+		for a := range q.axes {
+			if i > 0 {
+				q.axes[a].s = terms[i-1].Stride(a)
+			}
+		}
+		var err error
+		if p.dBits < 8 && spec.Form != Codes {
+			err = q.planWords(&of[i], len(q.axes), 1)
+		} else {
+			err = of[i].cutRounds(spec, q.innermostFirst(), p.scalingRounds(spec))
+		}
+		if err != nil {
+			return err
+		}
+		if d, s := of[i].reach(); spec.form().manyScaled && max(d, s) >= limit {
+			return errTooLarge
+		}
+	}
+	k.join(&of)
+	k.mean(by)
+	return nil
+}
+
+// scaledApart is the distance of an item's two units, in units: the largest power of two by which
+// rows begin and end, in items, up to the 32 that a warp stores at once, and up to plankey.Period,
+// as operands whose offsets are the same modulo that share a plan.
+func (p *problem) scaledApart(item int64) uint32 {
+	all := min(32, plankey.Period/item) | p.dBase | p.inner(0).n
+	for _, a := range p.axes[:len(p.axes)-1] {
+		all |= a.d
+	}
+	return uint32(all & -all)
+}
+
+// scalingRounds is how many rounds of items a block has: several where there are many, as
+// it takes as long to find a block as some items.
+func (p *problem) scalingRounds(spec Spec) int64 {
+	rounds := int64(1)
+	if !spec.form().manyScaled {
+		return rounds
+	}
+	items := p.bytes * 8 / (int64(p.dBits) * spec.scaledItem())
+	for rounds < 4 && items >= 2*rounds*p.target.fewBlocks()*spec.items()*GroupSize {
+		rounds *= 2
+	}
+	return rounds
+}
+
+// join makes one of the parameters of src, scale, zero and add.
+func (k *parameters) join(of *[4]parameters) {
+	src, scale, zero, add := &of[0], &of[1], &of[2], &of[3]
+	*k = *src
+	k.da, k.sa, k.db = scale.s, zero.s, add.s
+	k.more = slices.Concat(scale.paired(zero), add.paired(add))
+}
+
+// mean adds what the elements mean.
+func (k *parameters) mean(by scaling) {
+	word := func(t layout.DType, how device.Rounding) uint64 {
+		if t == layout.Invalid {
+			return 0
+		}
+		return number(t, how)
+	}
+	precision, sign := uint64(0), uint64(0)
+	if by.Precision == layout.Float16 || by.Precision == layout.BFloat16 {
+		precision = number(by.Precision, device.Rounding{})
+	}
+	if by.Subtract {
+		sign = 1 << 31
+	}
+	usual := device.Rounding{}
+	for _, v := range []uint64{
+		word(by.From, usual), word(by.To, device.Rounding{Unsaturated: by.Unsaturated}),
+		word(by.Scale, usual), word(by.Zero, usual), word(by.Add, usual), precision, sign, 0,
+	} {
+		k.more = binary.LittleEndian.AppendUint64(k.more, v)
+	}
+}
+
+// paired encodes axes whose steps are those that two parameters have on src.
+func (k *parameters) paired(other *parameters) []byte {
+	var both parameters
+	pair := func(a, b []axis) []axis {
+		out := slices.Clone(a)
+		for i := range out {
+			out[i].d, out[i].s = a[i].s, b[i].s
+		}
+		return out
+	}
+	both.outer, both.inner, both.run = pair(k.outer, other.outer), pair(k.inner, other.inner), pair(k.run, other.run)
+	return both.encode(0)[headerBytes:]
+}

@@ -1,0 +1,67 @@
+package planner
+
+import "slices"
+
+// spreadCopies is how many copies of an element a work-item of spread makes.
+const spreadCopies = 8
+
+// spreadSpecs lists the kernels of this form.
+func spreadSpecs() []Spec {
+	var all []Spec
+	for _, b := range []uint8{32, 64, 128} {
+		for _, wide := range []bool{false, true} {
+			all = append(all, Spec{Form: Spread, DstBits: b, SrcBits: b, Wide: wide})
+		}
+	}
+	return all
+}
+
+// repeats returns an axis along which src repeats its elements, and dst's rows
+// within it are long enough to be written one after the other; 0: there is none.
+func (p *problem) repeats() int {
+	row := p.inner(0).n * int64(p.dBits) / 8
+	for i := 1; i < len(p.axes) && p.dense(); i++ {
+		a := p.inner(i)
+		if a.s == 0 && a.n >= 4 && a.n < limit && row >= lineBytes {
+			return i
+		}
+		row *= a.n
+	}
+	return 0
+}
+
+// planRepeated plans a copy of elements that src repeats along axis c: of rows that keep a
+// group busy by spread, of shorter ones, if they are dense in src, by chunks in periods, as
+// elements of 16 bits. These are read once, too.
+func (p *problem) planRepeated(k *parameters, c int) (Spec, error) {
+	spec, err := p.planSpread(k, c)
+	if p.inner(0).s == 1 && (err != nil || 2*k.cut*k.flat < uint32(GroupSize*spec.items())) {
+		q, chunks := p.narrow(16, true), parameters{}
+		run := q.spec(Run)
+		if q.planPeriods(&chunks, &run) {
+			*p, *k = *q, chunks
+			return run, nil
+		}
+	}
+	return spec, err
+}
+
+// planSpread plans a copy of elements that src repeats along axis c.
+func (p *problem) planSpread(k *parameters, c int) (Spec, error) {
+	spec := p.spec(Spread)
+	a := p.inner(c)
+	copies := min(a.n, spreadCopies)
+	k.na, k.ta, k.da = uint32(a.n), uint32(copies), a.d
+	axes := p.others(c)
+	if len(axes) == 0 {
+		axes = []axis{{n: 1}}
+	}
+	if err := k.cutElements(spec, axes); err != nil {
+		return spec, err
+	}
+	spec.Wide = k.wide()
+	k.outer = slices.Insert(k.outer, 1, a.blocks(copies))
+	outer := k.outer
+	k.outer = nil
+	return spec, k.setOuter(outer...)
+}

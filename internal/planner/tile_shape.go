@@ -1,0 +1,164 @@
+package planner
+
+import "strconv"
+
+// tileRoom is the local memory of form tile, in bytes: room for lines that are one
+// element longer than they need to be.
+const tileRoom = 17 << 10
+
+// partialEndsCost is the share of memory's time that is added where two blocks complete a line of dst,
+// times the square of the line's bytes: memory writes the sectors at its ends twice, and reads them in
+// between. On an H100 it was 38 % for lines of 256 bytes, 10 to 19 % for 512, and 7 % for 704.
+const partialEndsCost = 25e3
+
+// tileShape is the shape of a block of form tile: indices of the axes a and b, and of a third
+// axis c, where a and b are short.
+type tileShape struct {
+	a, b, c       int64
+	step          int64 // of blocks along b: less than b where they overlap
+	axis          int   // c, counted from the innermost axis; 0: none
+	reads, writes int64 // lines that a work-item reads, and writes
+	cost          cost
+}
+
+// readers and writers are how many work-items are below each other.
+func (t *tileShape) readers() int64 { return (t.b + t.reads - 1) / t.reads }
+func (t *tileShape) writers() int64 { return (t.a + t.writes - 1) / t.writes }
+
+// tileDefines are the macros of form tile.
+func tileDefines(s Spec) []string {
+	a, b := s.tileSize()
+	return []string{
+		"TILE_A " + strconv.FormatInt(a, 10), "TILE_B " + strconv.FormatInt(b, 10),
+		"TILE " + strconv.Itoa(tileRoom*8/int(s.DstBits)),
+	}
+}
+
+// planTile plans form tile, of axis a and dst's innermost one, b.
+func (p *problem) planTile(k *parameters, near int, t tileShape) error {
+	a, b, but := p.inner(near), p.inner(0), []int{0, near}
+	var cuts []axis
+	k.cut = uint32(t.c)
+	if t.axis > 0 {
+		c := p.inner(t.axis)
+		k.extent, k.d, k.s = c.n, c.d, c.s
+		cuts, but = append(cuts, c.blocks(t.c)), append(but, t.axis)
+	}
+	k.ta, k.na, k.da, k.sa = uint32(t.a), uint32(a.n), a.d, a.s
+	k.tb, k.nb, k.db, k.sb = uint32(t.b), uint32(b.n), b.d, b.s
+	k.step, k.rows = uint32(t.step), uint32(rowsOf(b.n, t.b, t.step))
+	k.inner = []axis{{n: t.a}, {n: t.readers(), d: t.reads}, {n: t.b}, {n: t.writers(), d: t.writes}}
+	return k.setBands(a.blocks(t.a), b, p.band(near), append(cuts, p.others(but...)...)...)
+}
+
+// tileShape chooses the cheapest shape. The usual size is chosen where others are not much
+// better: it needs fewer instructions.
+func (p *problem) tileShape(spec Spec, near int) tileShape {
+	ta, tb := spec.tileSize()
+	sector := sectorBytes * 8 / int64(p.dBits)
+	overlaps, partial := []int64{0}, !p.aligned(sector, p.dBase, 0, func(a axis) int64 { return a.d })
+	if partial {
+		overlaps = []int64{sector, 0}
+	}
+	best := p.tileShapeOf(near, 0, ta, tb, overlaps[0], partial)
+	best.cost.instructions -= best.cost.instructions / 8
+	least := best.cost.cycles(p.bytes)
+	try := func(t tileShape) {
+		if cycles := t.cost.cycles(p.bytes); t.c > 0 && cycles < least {
+			best, least = t, cycles
+		}
+	}
+	for _, a := range p.extents(p.inner(near).n) {
+		for _, b := range p.extents(p.inner(0).n) {
+			for c := range p.axes {
+				if c == near || c > 0 && (a < p.inner(near).n || b < p.inner(0).n) {
+					continue
+				}
+				for _, overlap := range overlaps {
+					try(p.tileShapeOf(near, c, a, b, overlap, partial))
+				}
+			}
+		}
+	}
+	return best
+}
+
+// extents are those of a block along an axis of n indices that are tried: the axis in a
+// few equal parts, or whole sectors.
+func (p *problem) extents(n int64) []int64 {
+	var all []int64
+	whole := max(1, sectorBytes*8/int64(p.dBits))
+	for parts := int64(1); parts <= 8; parts++ {
+		each := (n + parts - 1) / parts
+		if parts > 1 {
+			each = (each + whole - 1) / whole * whole
+		}
+		if each <= GroupSize {
+			all = append(all, each)
+		}
+	}
+	for each := max(whole, 16); each < min(n, GroupSize+1); each += max(whole, 16) {
+		all = append(all, each)
+	}
+	return all
+}
+
+// tileShapeOf is the shape with so many indices of a and b, and as many of c as there is room for;
+// without any, if there is none. Where there are several along b, they overlap by some. partial: lines
+// of dst do not begin on sectors.
+func (p *problem) tileShapeOf(near, c int, a, b, overlap int64, partial bool) tileShape {
+	size := int64(p.dBits / 8)
+	loads := 64 / size
+	if p.dBits == 32 {
+		loads = 20
+	}
+	several := b < p.inner(0).n
+	t := tileShape{a: a, b: b, step: b, axis: c}
+	if several {
+		t.step -= overlap
+	}
+	if t.step <= 0 {
+		return t
+	}
+	most := int64(1)
+	if c > 0 {
+		most = p.inner(c).n
+	}
+	most = min(most, GroupSize/max(a, b), tileRoom/size/((a|1)*b))
+	for ; most > 0; most-- {
+		readers, writers := GroupSize/(a*most), GroupSize/(b*most)
+		t.reads, t.writes = (b+readers-1)/readers, (a+writers-1)/writers
+		if max(t.reads, t.writes) <= loads {
+			break
+		}
+	}
+	if t.c = most; t.c == 0 {
+		return t
+	}
+	blocks := p.inner(near).blocks(a).n * rowsOf(p.inner(0).n, b, t.step)
+	for i := range p.axes {
+		switch n := p.inner(i).n; {
+		case i == 0 || i == near:
+		case i == c:
+			blocks *= (n + t.c - 1) / t.c
+		default:
+			blocks *= n
+		}
+	}
+	na, nb := min(a, p.inner(near).n), min(b, p.inner(0).n)
+	t.cost = cost{
+		blocks: blocks,
+		// As predicted for several shapes.
+		instructions:     150 + 7*(t.reads+t.writes),
+		sectors:          touched(nb*t.c, na*size, false) + touched(na*t.c, nb*size, false),
+		passes:           2 * na * nb * t.c * size / lineBytes,
+		shortLinePenalty: p.shortLinePenalty(near, na, nb),
+	}
+	switch {
+	case t.step < b:
+		t.cost.instructions += 6 * t.writes
+	case several && partial:
+		t.cost.shortLinePenalty += partialEndsCost / float64(nb*size*nb*size)
+	}
+	return t
+}

@@ -1,0 +1,310 @@
+package planner
+
+import (
+	"math/bits"
+	"strconv"
+)
+
+// transposeSpecs lists the kernels of Tile and Transpose.
+func transposeSpecs() []Spec {
+	var all []Spec
+	for _, b := range []uint8{32, 64, 128} {
+		all = append(all, Spec{Form: Tile, DstBits: b, SrcBits: b})
+	}
+	for _, b := range []uint8{2, 4, 8, 16} {
+		all = append(all, Spec{Form: Transpose, DstBits: b, SrcBits: b})
+	}
+	for _, b := range []uint8{2, 4} {
+		all = append(all, Spec{Form: Transpose, DstBits: b, SrcBits: b, CPUTarget: true})
+	}
+	return all
+}
+
+// transposeDefines are the macros of Transpose.
+func transposeDefines(s Spec) []string {
+	if !s.CPUTarget {
+		return []string{include("LINES_OF", "lines.h")}
+	}
+	a, b := s.tileSize()
+	return []string{"TILE_A " + strconv.FormatInt(a, 10), "TILE_B " + strconv.FormatInt(b, 10)}
+}
+
+// tileSize returns the usual extents of a tile along axes a and b, of form tile and of
+// kernels for CPUs.
+func (s Spec) tileSize() (a, b int64) {
+	switch {
+	case s.CPUTarget: // long lines of dst, for few words at their ends to merge
+		return 256 / int64(s.DstBits), 512
+	case s.DstBits == 64:
+		return 32, 64
+	case s.DstBits == 128:
+		return 32, 32
+	}
+	return 64, 64
+}
+
+// transposes returns the form for a transposition of two long axes, if that is
+// what the copy is, and the axis along which src is dense.
+func (p *problem) transposes() (Form, int) {
+	near := p.nearest()
+	a, b := p.inner(near), p.inner(0)
+	form, long := Tile, max(4, int64(256/p.dBits))
+	if p.dBits < 32 {
+		form = Transpose
+		switch {
+		case p.target.CPU:
+			long = int64(64 / p.dBits)
+		default:
+			long = 16
+		}
+		if a.s != 1 && (a.s != -1 || p.target.CPU) {
+			return none, 0
+		}
+	}
+	if p.dBits == 1 || near == 0 || b.d != 1 || min(a.n, b.n) < long || max(a.n, b.n) >= limit {
+		return none, 0
+	}
+	return form, near
+}
+
+// transposed is the choice of the tile for a transposition of two long axes, if that is what
+// the copy is.
+func (p *problem) transposed() choice {
+	form, near := p.transposes()
+	c := choice{form: form, near: near}
+	switch {
+	case form == Tile:
+		c.tile = p.tileShape(p.spec(form), near)
+		c.cycles = c.tile.cost.withoutPenalty().cycles(p.bytes)
+	case form == Transpose && !p.target.CPU:
+		c.strip = p.strip(p.spec(form), near)
+		c.cycles = c.strip.cost.withoutPenalty().cycles(p.bytes)
+	}
+	return c
+}
+
+func (p *problem) planCPUTransposed(k *parameters, near int) error {
+	a, b := p.inner(near), p.inner(0)
+	ta, tb := p.spec(Transpose).tileSize()
+	k.ta, k.na, k.da, k.sa = uint32(ta), uint32(a.n), a.d, a.s
+	k.tb, k.nb, k.db, k.sb = uint32(tb), uint32(b.n), b.d, b.s
+	return k.setOuter(append([]axis{a.blocks(ta), b.blocks(tb)}, p.others(0, near)...)...)
+}
+
+// blocks is the axis of blocks of n indices each.
+func (a axis) blocks(n int64) axis { return axis{(a.n + n - 1) / n, n * a.d, n * a.s} }
+
+// across is how many elements of a line a work-item of a transposition by squares reads.
+func (s Spec) across() int64 {
+	switch {
+	case s.spreads(): // 16 bytes, so that neighbours touch the same sectors
+		return max(4, int64(32/s.DstBits))
+	case s.Form == TransposedCast:
+		return max(s.denseItem(), 8)
+	}
+	return min(int64(128/s.DstBits), 32)
+}
+
+// slots is how many slots of 16 bytes its tile has.
+func (s Spec) slots() int64 {
+	if s.Form == TransposedCast && (s.DstBits == 4 || s.SrcBits <= 8) {
+		return 4 * GroupSize
+	}
+	return 8 * GroupSize
+}
+
+// lines is how many lines it reads.
+func (s Spec) lines() int64 {
+	return s.slots() * 128 / (int64(s.DstBits) * GroupSize * s.across())
+}
+
+// strip is a shape of a tile of squares (see source/squares.h): so many indices of the axes
+// a and b, and of c, another one, for where a and b are short. Blocks along b are step
+// indices apart.
+type strip struct {
+	width      int // the logarithm of how many work-items are side by side along a
+	ta, tb, tc int64
+	step       int64
+	c          int  // counted from the innermost axis; 0: none; axis a: blocks of it
+	across     bool // 16 bytes of dst are put together across lines
+	cost       cost
+}
+
+// planTranspose plans a transposition by squares, of axis a and dst's innermost one, b.
+func (p *problem) planTranspose(k *parameters, spec Spec, near int, t strip) error {
+	if p.inner(near).s < 0 {
+		p.reverseAxis(near)
+	}
+	a, b := p.inner(near), p.inner(0)
+	c, but := axis{n: 1}, []int{0, near}
+	switch {
+	case t.c == near:
+		c, a.n = a.blocks(t.ta), t.ta
+	case t.c > 0:
+		c, but = p.inner(t.c), append(but, t.c)
+	}
+	unit := int64(128 / p.dBits)
+	k.flat, k.words = uint32(t.width), uint32(bits.TrailingZeros64(uint64(t.tb/unit)))
+	k.ta, k.na, k.da, k.sa = uint32(t.ta), uint32(a.n), a.d, a.s
+	k.tb, k.nb, k.db, k.sb = uint32(t.tb), uint32(b.n), b.d, b.s
+	k.step, k.rows = uint32(t.step), uint32(rowsOf(b.n, t.tb, t.step))
+	k.cut, k.extent, k.d, k.s = uint32(t.tc), c.n, c.d, c.s
+	if spec.spreads() && !p.aligned(spec.across(), p.sBase, near, func(a axis) int64 { return a.s }) {
+		k.length = 1
+	}
+	if t.across {
+		k.span, k.inner = 1, []axis{{n: b.n}, {n: min(a.n, t.ta)}}
+	}
+	if err := k.setBands(a.blocks(t.ta), b, p.band(near), append([]axis{c.blocks(t.tc)}, p.others(but...)...)...); err != nil {
+		return err
+	}
+	k.groups = spec.groups(k.blocks, p.target.fewBlocks())
+	return nil
+}
+
+// blocksOfTable is how many blocks a group does that begins with a table.
+const blocksOfTable = 16
+
+// groups is how many groups do so many blocks: one each, as an H100 is up to a tenth faster with
+// these than with groups that do some, one after the other. Where each begins with a table, they
+// are fewer: at least few, if there are as many blocks.
+func (s Spec) groups(blocks, few int64) int64 {
+	if !s.dense() || !s.looksUp() {
+		return blocks
+	}
+	return max(blocks/blocksOfTable, min(blocks, few))
+}
+
+// strip chooses the cheapest shape.
+func (p *problem) strip(spec Spec, near int) strip {
+	best, least := strip{}, 0.0
+	dAligned := p.aligned(sectorBytes*8/int64(p.dBits), p.dBase, 0, func(a axis) int64 { return a.d })
+	sAligned := p.aligned(spec.across(), p.sBase, near, func(a axis) int64 { return a.s })
+	for width := 0; width <= 6; width++ {
+		for c := range p.axes {
+			if c == near && p.inner(near).n%(spec.across()<<width) != 0 {
+				continue
+			}
+			t := p.stripOf(spec, near, width, c, dAligned, sAligned)
+			if t.step == 0 {
+				continue
+			}
+			if cycles := t.cost.cycles(p.bytes); least == 0 || cycles < least {
+				best, least = t, cycles
+			}
+		}
+	}
+	return best
+}
+
+// stripOf is the shape of the given width, with indices of axis c; no step: there is
+// none. Lines of dst and src are aligned, or not.
+func (p *problem) stripOf(spec Spec, near, width, c int, dAligned, sAligned bool) strip {
+	a, b := p.inner(near), p.inner(0)
+	unit := int64(128 / p.dBits)
+	t := strip{width: width, ta: spec.across() << width, c: c}
+	room := spec.slots() / t.ta * unit
+	for t.tb = max(unit, spec.lines()); t.tb < b.n && t.tb < room; t.tb *= 2 {
+	}
+	t.step, t.tc = t.tb, room/t.tb
+	if t.tb < b.n && !dAligned {
+		t.step -= sectorBytes * 8 / int64(p.dBits)
+	}
+	if t.step <= 0 {
+		t.step = 0
+		return t
+	}
+	as, bs, cs := a.blocks(t.ta).n, rowsOf(b.n, t.tb, t.step), int64(1)
+	others := p.count() / (a.n * b.n)
+	switch {
+	case c == near:
+		cs = as
+		as = (as + t.tc - 1) / t.tc
+	case c > 0:
+		cs = p.inner(c).n
+		others = others / cs * ((cs + t.tc - 1) / t.tc)
+	}
+	nc := min(t.tc, cs)
+	t.cost.blocks = as * bs * others
+	na, nb := min(a.n, t.ta), min(b.n, t.tb)
+	lines := nc * na
+	reads := touched(nc*nb, na*int64(p.sBits)/8, sAligned)
+	writes := touched(lines, nb*int64(p.dBits)/8, dAligned)
+	slots := lines * ((nb + unit - 1) / unit)
+	each := (slots + GroupSize - 1) / GroupSize
+	apart := int64(1) // of so many lines that a work-item writes, one begins as the first does
+	for apart*GroupSize*t.ta/spec.slots()*a.d%unit != 0 {
+		apart *= 2
+	}
+	together := nc * touched(1, ((nb-1)*magnitude(b.s)+na)*int64(p.sBits)/8, false)
+	// Of the kernel's parts, as predicted for several shapes.
+	instructions := int64(230)
+	switch {
+	case sAligned:
+		instructions += 85
+	case spec.spreads(): // a load of each element, as many side by side as work-items are
+		instructions += 200
+		reads = min(reads+nc*nb*(na>>min(width, 5)), 2*min(reads, together))
+	case spec.Form == TransposedCast: // what follows in a line is read by both neighbours
+		instructions += 350
+		// In two accesses: sectors of lines that are near each other are read no more than twice.
+		reads = 2 * min(reads, together)
+	default: // by local memory, but for the last one
+		instructions += 330
+		reads = min(reads+nc*nb, 2*together)
+	}
+	t.across = p.follow(near, &t) && (!dAligned || b.n%unit > 0)
+	switch {
+	case t.across:
+		items := (lines*b.n/unit + GroupSize - 1) / GroupSize
+		instructions += 120 * items
+		if p.dBits < 8 { // and lines that end within 16 bytes
+			instructions += (200/int64(p.dBits) + 120*max(0, unit-b.n)/b.n) * items
+		}
+		writes = touched(1, lines*b.n*int64(p.dBits)/8, false)
+	case !dAligned:
+		instructions += 44*each + 36*min(apart, each)
+	case a.n%t.ta == 0 && b.n%t.tb == 0:
+		instructions += 10 * each
+	default:
+		instructions += 35 * each
+	}
+	if !t.across && !dAligned { // both ends of lines, or one in blocks at an end of axis b
+		kinds := max(1, 3-bs)
+		instructions += 300 * ((kinds*nc*t.ta + GroupSize - 1) / GroupSize) * min(bs, 2) / bs
+		writes += 2 * lines / bs
+	}
+	t.cost.instructions, t.cost.sectors, t.cost.passes = instructions, reads+writes, 3*spec.slots()/8
+	t.cost.shortLinePenalty = p.shortLinePenalty(near, na, nb)
+	return t
+}
+
+// follow reports whether a block has whole lines of dst, and one begins where another ends.
+func (p *problem) follow(near int, t *strip) bool {
+	a, b := p.inner(near), p.inner(0)
+	if t.tb < b.n || a.d != b.n || a.s < 0 {
+		return false
+	}
+	return t.c == 0 || t.c == near || t.tc == 1 || a.n <= t.ta && p.inner(t.c).d == a.n*a.d
+}
+
+// count is how many elements there are.
+func (p *problem) count() int64 {
+	n := int64(1)
+	for _, a := range p.axes {
+		n *= a.n
+	}
+	return n
+}
+
+// aligned reports whether lines of one side, which lie along the given axis, begin on so
+// many elements.
+func (p *problem) aligned(unit, base int64, along int, step func(axis) int64) bool {
+	sum := base
+	for i := range p.axes {
+		if i != along {
+			sum |= step(p.inner(i))
+		}
+	}
+	return sum%unit == 0
+}

@@ -1,0 +1,256 @@
+package planner
+
+import "slices"
+
+// wordSpecs lists the kernels of Run, Repack, Gather, Stamp and Pack.
+func wordSpecs() []Spec {
+	var all []Spec
+	add := func(form Form, dst, src int, cpu bool) *Spec {
+		all = append(all, Spec{Form: form, DstBits: uint8(dst), SrcBits: uint8(src), CPUTarget: cpu})
+		return &all[len(all)-1]
+	}
+	for _, cpu := range []bool{false, true} {
+		anywhere := Gather
+		if cpu {
+			anywhere = Pack
+		}
+		for _, bits := range []int{1, 2, 4, 8, 16} {
+			if !cpu || bits < 8 {
+				add(Run, bits, bits, cpu)
+			}
+			add(anywhere, bits, 0, cpu)
+			if bits < 8 {
+				add(anywhere, bits, bits, cpu)
+			}
+			if bits == 1 { // rare: it has the general forms alone
+				continue
+			}
+			if !cpu || bits < 8 {
+				add(Repack, bits, bits, cpu).Step = -1
+			}
+			if !cpu {
+				add(Gather, bits, bits, false).Step = repeated
+			}
+		}
+		for _, bits := range []int{2, 4} {
+			for _, form := range []Form{anywhere, Repack} {
+				add(form, bits, 8, cpu)
+				add(form, 8, bits, cpu)
+				add(form, 8, bits, cpu).Signed = true
+			}
+		}
+	}
+	add(Repack, 32, 32, false).Step = -1
+	for _, s := range slices.Clone(all) { // the same of chunks in periods
+		s.Periodic = true
+		if s.Form == Gather && s.Step == 0 && s.SrcBits == s.DstBits {
+			s.Form = Stamp
+		}
+		if !s.CPUTarget && s.DstBits > 1 && (s.Form != Gather || s.Step == repeated || s.SrcBits == 0) {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// choosePack picks the kernel for words of narrow elements.
+func (p *problem) choosePack(k *parameters) (Spec, error) {
+	spec, in := p.spec(p.anywhere()), p.inner(0)
+	if p.dense() && p.sBits > 0 && !p.manyAxes {
+		same, long := p.sBits == p.dBits, p.longRows()
+		switch {
+		case same && (len(p.axes) == 0 || in.s == 1) && (long || p.target.CPU):
+			spec.Form = Run
+		case !same && in.s == 1 && long:
+			spec.Form = Repack
+		case p.dBits == 1:
+		case same && in.s == -1 && long:
+			spec.Form, spec.Step = Repack, -1
+		case same && in.s == 0 && long && !p.target.CPU:
+			spec.Step = repeated
+		}
+	}
+	switch {
+	case spec.Form == Gather && spec.Step == 0 && p.sBits >= 8 && p.dBits >= 8:
+		return p.planElements(Element, k)
+	case spec.Form == Gather && p.sBits == 0 && p.spaced():
+		return p.planElements(Fill, k)
+	case spec.Form == Gather && p.sBits == 0 && p.planPeriods(k, &spec):
+		return spec, nil
+	case spec.Form == Gather && spec.Step == 0:
+		return spec, p.planChunks(k, int64(128/p.dBits), p.takeRun(k, len(p.axes)))
+	case spec.Form == Pack:
+		return spec, p.planWords(k, len(p.axes), 1)
+	case p.target.CPU:
+		return spec, p.planWords(k, 1, cpuWords)
+	}
+	if p.planPeriods(k, &spec) {
+		return spec, nil
+	}
+	per := p.perChunk()
+	return spec, p.planChunks(k, per, p.takeRows(k, per))
+}
+
+// longRows reports whether rows are long enough for forms that look at their parts, and
+// not at elements, of which many are in a chunk below a byte. A gap behind rows in dst
+// makes small chunks of short ones, too.
+func (p *problem) longRows() bool {
+	if p.spaced() {
+		return false
+	}
+	in := p.inner(0)
+	if p.target.CPU {
+		return in.n >= 2*32/int64(p.dBits)
+	}
+	return p.dBits < 8 || p.sBits < 8 || in.n >= 8 || len(p.axes) < 2 || p.inner(1).d != in.n
+}
+
+// spaced reports whether dst's rows are short and have gaps between them: storing their
+// elements one by one is cheaper on a GPU than merging the edges of so many chunks.
+func (p *problem) spaced() bool {
+	if p.target.CPU || p.dBits < 8 || p.sBits > 0 && p.sBits != p.dBits || len(p.axes) < 2 {
+		return false
+	}
+	n := p.inner(0).n
+	if p.inner(1).d == n {
+		return false
+	}
+	if p.sBits == 0 {
+		return n*int64(p.dBits) < spacedFill*8
+	}
+	return n < spacedElements
+}
+
+// spacedElements is from how many elements on chunks are cheaper, and spacedFill from how
+// many bytes on they are of fills, which read nothing.
+const spacedElements, spacedFill = 104, 32
+
+// anywhere is the form of words or chunks from elements anywhere.
+func (p *problem) anywhere() Form {
+	if p.target.CPU {
+		return Pack
+	}
+	return Gather
+}
+
+// planRows makes blocks of one dense row each, or of a part of one; false: there are
+// too many of them.
+func (p *problem) planRows(k *parameters) bool {
+	rows := parameters{flat: 1}
+	axes := p.innermostFirst()
+	rows.cutAxis(axes[0], cpuWords)
+	if rows.setOuter(axes[1:]...) != nil {
+		return false
+	}
+	*k = rows
+	return true
+}
+
+// takeRun makes the run of at most the given number of axes, from the innermost one: of
+// as many as are dense in dst. It returns the others.
+func (p *problem) takeRun(k *parameters, most int) (rest []axis) {
+	length, taken := int64(1), 0
+	for taken < most {
+		a := p.inner(taken)
+		if a.d != length || taken > 0 && length*a.n >= limit {
+			break
+		}
+		length *= a.n
+		k.run = append(k.run, a)
+		taken++
+		if length >= limit { // one axis, whose indices need no division
+			break
+		}
+	}
+	if taken == 0 {
+		k.run = []axis{{n: 1}}
+	}
+	k.length = length
+	return p.innermostFirst()[min(taken, len(p.axes)):]
+}
+
+// phase is the slot, of so many in an item, in which runs begin at the most.
+func (p *problem) phase(per int64, rest []axis) int64 {
+	step := per
+	for _, a := range rest {
+		if a.d != 0 {
+			step = min(step, a.d&-a.d) // both are powers of two
+		}
+	}
+	return per - step + p.dBase%step
+}
+
+// takeRows makes the run for chunks of so many elements. Where they would have parts of
+// several rows, as rows have other lengths than whole chunks, these rows are one run, which
+// goes on as far as it can. It returns the other axes.
+func (p *problem) takeRows(k *parameters, per int64) (rest []axis) {
+	n := p.inner(0).n
+	if n > manyChunks*per || n%per == 0 && p.dBase%per == 0 {
+		return p.takeRun(k, 1)
+	}
+	return p.takeRun(k, len(p.axes))
+}
+
+// manyChunks is from which number of chunks in a row its ends do not count.
+const manyChunks = 1 << 10
+
+// planChunks makes an item of each chunk, of so many elements, in the run that is there and
+// along the other axes.
+func (p *problem) planChunks(k *parameters, per int64, rest []axis) error {
+	return p.cutChunks(k, per, p.chunksPerBlock(itemsPerBlock), rest)
+}
+
+// cutChunks is planChunks with up to the given number of chunks in a block.
+func (p *problem) cutChunks(k *parameters, per, block int64, rest []axis) error {
+	chunks := (p.phase(per, rest) + k.length + per - 1) / per
+	k.span = 1
+	if chunks > block {
+		k.flat = 1
+		blocks := (chunks + block - 1) / block
+		k.cutAxis(axis{n: chunks}, (chunks+blocks-1)/blocks)
+		return k.setOuter(rest...)
+	}
+	k.words = uint32(chunks)
+	k.inner = []axis{{n: chunks}}
+	return k.cutItems(rest, block)
+}
+
+// chunksPerBlock is more than other items' number where enough blocks are left: what all
+// work-items do once a block counts. It is least where there are few.
+func (p *problem) chunksPerBlock(least int64) int64 {
+	block := least
+	for block < 4*itemsPerBlock && p.bytes/16/block >= 8*p.target.fewBlocks() {
+		block *= 2
+	}
+	return block
+}
+
+// planWords makes an item of each span of words of dst. At most the given number
+// of axes, from the innermost one, makes up a run.
+func (p *problem) planWords(k *parameters, most int, span int64) error {
+	rest := p.takeRun(k, most)
+	per := int64(32 / p.dBits)
+	words := (p.phase(per, rest) + k.length + per - 1) / per
+	span = min(span, words)
+	block := int64(itemsPerBlock)
+	if p.target.CPU {
+		block = max(1, cpuWords/span)
+	}
+	return k.cutSpans((words+span-1)/span, span, block, rest)
+}
+
+// cutSpans makes items of a run's spans of words, up to a number of them in a block.
+func (k *parameters) cutSpans(spans, span, block int64, rest []axis) error {
+	k.span = uint32(span)
+	if spans > block {
+		k.flat = 1
+		k.cutAxis(axis{n: spans}, block)
+		return k.setOuter(rest...)
+	}
+	k.words = uint32(spans)
+	k.inner = []axis{{n: spans}}
+	return k.cutItems(rest, block)
+}
+
+// cpuWords is how many words a group of one work-item takes on.
+const cpuWords = 4 << 10
