@@ -2,6 +2,7 @@
 .PHONY: setup test soak adversary race lint fuzz bench bench-peers quant-peers results repack-speed generate ptx cuda-sim cuda-sim-test gl-shim cubins gorgonia gogl adapters emulated gpu-bundle gpu-bundle-test gpu-model
 
 GO ?= go
+TEST ?= $(GO) test
 FUZZTIME ?= 20s
 CASES ?= ../shared/onnx-node-tests
 # In here, and on their own: nothing else depends on what they need. What writes the
@@ -22,7 +23,7 @@ setup:
 # (onnx/backend/test/data/node of an ONNX checkout) are run from the folder CASES,
 # if there is one.
 test: setup
-	$(GO) test -timeout 30m ./...
+	$(TEST) -timeout 30m ./...
 	GO=$(GO) CASES="$(CASES)" sh scripts/devices.sh
 
 # All that make test samples, at length: the suites in full; random cases and random
@@ -42,7 +43,7 @@ adversary: setup
 CONCURRENT = $$(grep -rlE --include='*.go' --exclude-dir=build --exclude-dir=go --exclude-dir=asm --exclude-dir=licenses --exclude-dir=adapters \
 	'\.Go\(|\bgo [A-Za-z_.]+\(|AfterFunc\(|exec\.Command' . | xargs -n 1 dirname | sort -u)
 race:
-	$(GO) test -race -short -timeout 30m $(CONCURRENT)
+	$(TEST) -race -short -timeout 30m $(CONCURRENT)
 
 lint:
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "run gofmt -w on these"; exit 1; }

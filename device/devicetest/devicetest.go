@@ -15,6 +15,7 @@
 //	RESTRIDE_CASE=copy/int4/3x5/dst=5,1@1/src=-1,3@14   only this case
 //	RESTRIDE_SEED=17                                    data, and random cases from here on
 //	RESTRIDE_SUITE=small                                as Suite.Small
+//	RESTRIDE_PART=2/5                                   the second of each five tests of the suite
 //	RESTRIDE_SOAK=1                                     sweeps in full, more random cases
 package devicetest
 
@@ -67,7 +68,8 @@ func (s Suite) Run(t *testing.T, open func(*testing.T) device.Device) {
 	}
 	values := r // the race detector finds nothing more in longer sweeps of values
 	values.Small = r.Small || race.Enabled
-	for _, test := range []struct {
+	part, parts := part(t)
+	for i, test := range []struct {
 		name string
 		run  func(*testing.T)
 	}{
@@ -104,7 +106,7 @@ func (s Suite) Run(t *testing.T, open func(*testing.T) device.Device) {
 		{"Late", r.late},
 		{"Parallel", r.parallel},
 	} {
-		if s.Lone && test.name == "Parallel" {
+		if i%parts != part || s.Lone && test.name == "Parallel" {
 			continue
 		}
 		t.Run(test.name, test.run)
@@ -116,6 +118,18 @@ type runner struct {
 	Suite
 	open func(*testing.T) device.Device
 	seed uint64
+}
+
+// part reads RESTRIDE_PART: which of how many parts of the suite to run, from 0 on.
+func part(t *testing.T) (part, parts int) {
+	word := os.Getenv("RESTRIDE_PART")
+	if word == "" {
+		return 0, 1
+	}
+	if _, err := fmt.Sscanf(word+";", "%d/%d;", &part, &parts); err != nil || part < 1 || part > parts {
+		t.Fatalf("RESTRIDE_PART is %q; a part and the number of parts are wanted, as 2/5", word)
+	}
+	return part - 1, parts
 }
 
 func seed(t *testing.T) uint64 {
