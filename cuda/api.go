@@ -19,8 +19,8 @@ type (
 // api is the part of CUDA's driver API that the device needs. Calls act on the
 // context that is current on the calling OS thread, where that matters: see
 // driver.enter. There are two: libcuda, which finds the library when the program
-// runs, and, in its place in builds with the tag gorgonia, gorgoniaCU, which is
-// linked to it by gorgonia.org/cu. A frame holds the arguments and results of the
+// runs, and, in builds with the tag gorgonia, gorgoniaCU, which makes some of the calls by
+// way of gorgonia.org/cu. A frame holds the arguments and results of the
 // frequent calls of one goroutine.
 type api interface {
 	glAPI

@@ -2,17 +2,6 @@
 
 package cuda
 
-/*
-#cgo linux CFLAGS: -I/usr/local/cuda/include
-#cgo LDFLAGS: -lcuda -ldl
-#define _GNU_SOURCE
-#include <cuda.h>
-#include <dlfcn.h>
-
-static void *find(const char *name) { return dlsym(RTLD_DEFAULT, name); }
-*/
-import "C"
-
 import (
 	"reflect"
 	"sync"
@@ -21,43 +10,28 @@ import (
 	"gorgonia.org/cu"
 )
 
-// gorgoniaCU is the api of gorgonia.org/cu. That package initialises the driver before
-// main, and ends the process if it cannot. What it lacks, does wrong, or does not do
-// without allocating is called through cgo here: both are linked to one library.
-type gorgoniaCU struct {
-	// Functions that some drivers since CUDA 11.0 lack: nil where they do.
-	allocAsync, freeAsync, graphInstantiate                                 unsafe.Pointer
-	poolCreate, poolDestroy, poolAlloc, poolAttribute, poolTrim, poolAccess unsafe.Pointer
-	functionParameter                                                       unsafe.Pointer
-	glDevices, glRegister, resourceUnregister                               unsafe.Pointer
-	resourceMap, resourcePointer, resourceUnmap                             unsafe.Pointer
-}
+// gorgoniaCU is libcuda with the calls of gorgonia.org/cu in place of its own, where that
+// package has them, makes them right, and allocates nothing:
+//
+//   - cu.Version keeps the reason of a failure to itself
+//   - cu.CurrentContext and Event.Query, which are called all the time, allocate
+//   - DevicePtr.PtrAttribute has the driver write to nil
+//   - cu.LoadDataEx ends at the first zero of a cubin
+//   - Function.Launch writes Go pointers into memory fresh from malloc: while the collector
+//     marks, its write barrier takes the former content for a pointer, too, and ends the
+//     process if that is a stale one
+//   - pools, resources of OpenGL and what else came after CUDA 9 are not in it
+//
+// Both call one library: the one that gorgonia.org/cu is linked to. That package
+// initialises the driver before main, and ends the process if it cannot.
+type gorgoniaCU struct{ *libcuda }
 
-// frame is empty: cgo keeps arguments and results itself.
-type frame struct{}
-
-// openAPI checks the driver, once.
 var openAPI = sync.OnceValues(func() (api, error) {
-	l := new(gorgoniaCU)
-	v, err := l.version()
+	l, err := load("libcuda.so.1")
 	if err != nil {
-		return nil, startError(l.name(), err)
-	}
-	if err := checkVersion(l.name(), v); err != nil {
 		return nil, err
 	}
-	for name, at := range map[string]*unsafe.Pointer{
-		"cuMemAllocAsync": &l.allocAsync, "cuMemFreeAsync": &l.freeAsync, "cuGraphInstantiateWithFlags": &l.graphInstantiate,
-		"cuMemPoolCreate": &l.poolCreate, "cuMemPoolDestroy": &l.poolDestroy, "cuMemAllocFromPoolAsync": &l.poolAlloc,
-		"cuFuncGetParamInfo": &l.functionParameter, "cuMemPoolSetAttribute": &l.poolAttribute, "cuMemPoolTrimTo": &l.poolTrim, "cuMemPoolSetAccess": &l.poolAccess,
-		"cuGLGetDevices_v2": &l.glDevices, "cuGraphicsGLRegisterBuffer": &l.glRegister, "cuGraphicsUnregisterResource": &l.resourceUnregister,
-		"cuGraphicsMapResources": &l.resourceMap, "cuGraphicsResourceGetMappedPointer_v2": &l.resourcePointer, "cuGraphicsUnmapResources": &l.resourceUnmap,
-	} {
-		symbol := C.CString(name)
-		*at = C.find(symbol)
-		C.free(unsafe.Pointer(symbol))
-	}
-	return l, nil
+	return &gorgoniaCU{l}, nil
 })
 
 // The types of gorgonia.org/cu are structs of the one handle, which they keep to
@@ -76,76 +50,129 @@ var _ = [...][unsafe.Sizeof(uintptr(0))]byte{
 	[unsafe.Sizeof(cu.Module{})]byte{}, [unsafe.Sizeof(cu.Function{})]byte{}, [unsafe.Sizeof(cu.ExecGraph{})]byte{},
 }
 
-// asC is a handle as C's functions take it.
-func asC[T C.CUstream | C.CUevent | C.CUgraphExec | C.CUcontext | C.CUfunction | C.CUmemoryPool | C.CUgraphicsResource, H ~uintptr](h H) T {
-	return *(*T)(unsafe.Pointer(&h))
-}
-
-// do makes an error of one of gorgonia.org/cu, whose type, a number, has no name
-// outside.
-func do(call string, err error) error {
+// told makes an error of one of gorgonia.org/cu, whose type, a number, has no name outside.
+func (l *gorgoniaCU) told(call string, err error) error {
 	if err == nil {
 		return nil
 	}
 	if v := reflect.ValueOf(err); v.CanInt() {
-		return driverError(call, v.Int(), codeName(v.Int()), "")
+		return l.failed(call, v.Int())
 	}
 	return err
 }
 
-// checkC makes an error of a result of C's.
-func checkC(call string, result C.CUresult) error {
-	if result == C.CUDA_SUCCESS {
-		return nil
-	}
-	return driverError(call, int64(result), codeName(int64(result)), "")
-}
-
-func codeName(code int64) string {
-	var name *C.char
-	if C.cuGetErrorName(C.CUresult(code), &name) != C.CUDA_SUCCESS || name == nil {
-		return "unknown error"
-	}
-	return C.GoString(name)
-}
-
-func (l *gorgoniaCU) name() string { return "libcuda.so.1" }
-
-// version is not cu.Version, which keeps the reason of a failure to itself.
-func (l *gorgoniaCU) version() (int, error) {
-	var v C.int
-	err := checkC("cuDriverGetVersion", C.cuDriverGetVersion(&v))
-	return int(v), err
-}
-
 func (l *gorgoniaCU) deviceCount() (int, error) {
 	n, err := cu.NumDevices()
-	return n, do("cuDeviceGetCount", err)
+	return n, l.told("cuDeviceGetCount", err)
 }
 
-func (l *gorgoniaCU) properties(ordinal int) (properties, error) {
-	d, err := cu.GetDevice(ordinal)
-	if err != nil {
-		return properties{}, do("cuDeviceGet", err)
-	}
-	var f properties
-	if f.name, err = d.Name(); err != nil {
-		return properties{}, do("cuDeviceGetName", err)
-	}
-	if f.memory, err = d.TotalMem(); err != nil {
-		return properties{}, do("cuDeviceTotalMem", err)
-	}
-	if f.major, err = d.Attribute(cu.ComputeCapabilityMajor); err != nil {
-		return properties{}, do("cuDeviceGetAttribute", err)
-	}
-	if f.minor, err = d.Attribute(cu.ComputeCapabilityMinor); err != nil {
-		return properties{}, do("cuDeviceGetAttribute", err)
-	}
-	const attributePools = 115 // newer than some headers
-	pools, err := d.Attribute(attributePools)
-	f.pools = err == nil && pools == 1 // a driver that does not know the question has none
-	f.clock, _ = d.Attribute(cu.ClockRate)
-	f.units, _ = d.Attribute(cu.MultiprocessorCount)
-	f.bus = pciAddress(func(code int) (int, error) { return d.Attribute(cu.DeviceAttribute(code)) })
-	return f, nil
+func (l *gorgoniaCU) retainPrimary(ordinal int) (cuContext, error) {
+	ctx, err := cu.Device(ordinal).RetainPrimaryCtx()
+	return cuContext(from(ctx)), l.told("cuDevicePrimaryCtxRetain", err)
+}
+
+func (l *gorgoniaCU) releasePrimary(ordinal int) error {
+	return l.told("cuDevicePrimaryCtxRelease", cu.Device(ordinal).ReleasePrimaryCtx())
+}
+
+func (l *gorgoniaCU) setCurrent(_ *frame, ctx cuContext) error {
+	return l.told("cuCtxSetCurrent", cu.SetCurrentContext(as[cu.CUContext](ctx)))
+}
+
+func (l *gorgoniaCU) ordinal() (int, error) {
+	d, err := cu.CurrentDevice()
+	return int(d), l.told("cuCtxGetDevice", err)
+}
+
+func (l *gorgoniaCU) memory() (free, total int64, err error) {
+	free, total, err = cu.MemInfo()
+	return free, total, l.told("cuMemGetInfo", err)
+}
+
+func (l *gorgoniaCU) alloc(bytes int64) (cuDevicePtr, error) {
+	p, err := cu.MemAlloc(bytes)
+	return cuDevicePtr(p), l.told("cuMemAlloc", err)
+}
+
+func (l *gorgoniaCU) free(p cuDevicePtr) error {
+	return l.told("cuMemFree", cu.MemFree(cu.DevicePtr(p)))
+}
+
+func (l *gorgoniaCU) freeHost(p unsafe.Pointer) error {
+	return l.told("cuMemFreeHost", cu.MemFreeHost(p))
+}
+
+func (l *gorgoniaCU) newStream() (cuStream, error) {
+	s, err := cu.MakeStream(cu.NonBlocking)
+	return cuStream(from(s)), l.told("cuStreamCreate", err)
+}
+
+func (l *gorgoniaCU) destroyStream(s cuStream) error {
+	it := as[cu.Stream](s)
+	return l.told("cuStreamDestroy", it.Destroy())
+}
+
+func (l *gorgoniaCU) synchronize(_ *frame, s cuStream) error {
+	return l.told("cuStreamSynchronize", as[cu.Stream](s).Synchronize())
+}
+
+func (l *gorgoniaCU) waitEvent(_ *frame, s cuStream, e cuEvent) error {
+	return l.told("cuStreamWaitEvent", as[cu.Stream](s).Wait(as[cu.Event](e), 0))
+}
+
+func (l *gorgoniaCU) newEvent() (cuEvent, error) {
+	e, err := cu.MakeEvent(cu.DefaultEvent)
+	return cuEvent(from(e)), l.told("cuEventCreate", err)
+}
+
+func (l *gorgoniaCU) destroyEvent(e cuEvent) error {
+	it := as[cu.Event](e)
+	return l.told("cuEventDestroy", cu.DestroyEvent(&it))
+}
+
+func (l *gorgoniaCU) record(_ *frame, e cuEvent, s cuStream) error {
+	return l.told("cuEventRecord", as[cu.Event](e).Record(as[cu.Stream](s)))
+}
+
+func (l *gorgoniaCU) await(_ *frame, e cuEvent) error {
+	return l.told("cuEventSynchronize", as[cu.Event](e).Synchronize())
+}
+
+func (l *gorgoniaCU) elapsed(since, to cuEvent) (milliseconds float32, err error) {
+	ms, err := as[cu.Event](since).Elapsed(as[cu.Event](to))
+	return float32(ms), l.told("cuEventElapsedTime", err)
+}
+
+func (l *gorgoniaCU) upload(_ *frame, dst cuDevicePtr, src unsafe.Pointer, n int64, s cuStream) error {
+	return l.told("cuMemcpyHtoDAsync", cu.MemcpyHtoDAsync(cu.DevicePtr(dst), src, n, as[cu.Stream](s)))
+}
+
+func (l *gorgoniaCU) download(_ *frame, dst unsafe.Pointer, src cuDevicePtr, n int64, s cuStream) error {
+	return l.told("cuMemcpyDtoHAsync", cu.MemcpyDtoHAsync(dst, cu.DevicePtr(src), n, as[cu.Stream](s)))
+}
+
+func (l *gorgoniaCU) copyWithin(_ *frame, dst, src cuDevicePtr, n int64, s cuStream) error {
+	return l.told("cuMemcpyDtoDAsync", cu.MemcpyDtoDAsync(cu.DevicePtr(dst), cu.DevicePtr(src), n, as[cu.Stream](s)))
+}
+
+func (l *gorgoniaCU) unload(m cuModule) error {
+	return l.told("cuModuleUnload", as[cu.Module](m).Unload())
+}
+
+func (l *gorgoniaCU) lookup(m cuModule, name string) (cuFunction, error) {
+	f, err := as[cu.Module](m).Function(name)
+	return cuFunction(from(f)), l.told("cuModuleGetFunction", err)
+}
+
+func (l *gorgoniaCU) destroyGraph(g cuGraphExec) error {
+	return l.told("cuGraphExecDestroy", as[cu.ExecGraph](g).Destroy())
+}
+
+func (l *gorgoniaCU) reaches(ordinal, other int) (bool, error) {
+	can, err := cu.Device(ordinal).CanAccessPeer(cu.Device(other))
+	return can != 0, l.told("cuDeviceCanAccessPeer", err)
+}
+
+func (l *gorgoniaCU) openContext(c cuContext) error {
+	return l.told("cuCtxEnablePeerAccess", as[cu.CUContext](c).EnablePeerAccess(0))
 }

@@ -1,12 +1,7 @@
-//go:build !gorgonia
-
 package cuda
 
 import (
 	"fmt"
-	"os"
-	"runtime"
-	"sync"
 	"unsafe"
 
 	"github.com/restride/restride/device"
@@ -130,23 +125,8 @@ type symbol struct {
 	name    string
 }
 
-// openAPI finds and initialises the driver, once.
-var openAPI = sync.OnceValues(func() (api, error) {
-	l, err := load()
-	if err != nil {
-		return nil, err
-	}
-	return l, nil
-})
-
-func load() (*libcuda, error) {
-	names := []string{"libcuda.so.1", "libcuda.so"}
-	if runtime.GOOS == "windows" {
-		names = []string{"nvcuda.dll"}
-	}
-	if path := os.Getenv("RESTRIDE_LIBCUDA"); path != "" {
-		names = []string{path}
-	}
+// load opens the first library that there is, and initialises the driver.
+func load(names ...string) (*libcuda, error) {
 	lib, err := dl.Open(names...)
 	if err != nil {
 		return nil, fmt.Errorf("%w: there is no NVIDIA driver: %w", device.ErrNoDevice, err)

@@ -1,5 +1,3 @@
-//go:build !gorgonia
-
 package cuda
 
 import (

@@ -23,7 +23,7 @@ import (
 )
 
 func gpuHere() bool {
-	l, err := load()
+	l, err := load(libraryNames()...)
 	if err != nil {
 		return false
 	}
@@ -53,7 +53,7 @@ func TestDriverDoesNotStart(t *testing.T) {
 	} {
 		t.Run(fail, func(t *testing.T) {
 			k.turn(t, "FAIL", fail)
-			_, err := load()
+			_, err := load(libraryNames()...)
 			require.ErrorIs(t, err, device.ErrNoDevice)
 			t.Log(err)
 			assert.NotContains(t, err.Error(), "\n")
@@ -63,7 +63,7 @@ func TestDriverDoesNotStart(t *testing.T) {
 		})
 	}
 	k.turn(t, "DRIVER_VERSION", "10020")
-	_, err := load()
+	_, err := load(libraryNames()...)
 	require.ErrorIs(t, err, device.ErrNoDevice)
 	assert.ErrorContains(t, err, "is for CUDA 10.2; at least CUDA 11.0 is needed")
 }

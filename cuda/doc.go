@@ -104,7 +104,7 @@
 // # With gorgonia.org/cu
 //
 // For programs whose contexts, streams and memory are of gorgonia.org/cu, the build tag
-// gorgonia has that package call the driver. It needs cgo and the headers of CUDA 11 or
+// gorgonia makes calls of the driver by way of that package. It needs cgo and the headers of CUDA 11 or
 // 12, on Linux. The library is linked, and must be there, with a GPU: without,
 // gorgonia.org/cu ends the process. All else is the same, and these are added (go doc
 // does not list what has a tag):
