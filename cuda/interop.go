@@ -46,7 +46,7 @@ func (d *Device) HandleOf(b device.Buffer) uintptr { return PointerOf(b) }
 // StreamOf returns a queue's CUstream, valid until the queue is closed; 0 for a
 // queue of another backend. It does not wait for the legacy default stream.
 func StreamOf(q device.Queue) uintptr {
-	if it, ok := q.(*gpu.Queue); ok && it != nil {
+	if it, ok := device.As[*gpu.Queue](q); ok && it != nil {
 		if s, ok := it.Stream().(*stream); ok {
 			return uintptr(s.handle)
 		}

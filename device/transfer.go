@@ -38,8 +38,7 @@ type PeerQueue interface {
 }
 
 // HostMemory is implemented by devices with buffers in the host's memory, read and
-// written without a transfer, once the work on them is done. A wrapper of a device
-// forwards HostBytes and WrapHost to keep it.
+// written without a transfer, once the work on them is done.
 type HostMemory interface {
 	// HostBytes returns a buffer's memory, valid until the buffer is freed; false if
 	// the buffer is another device's, holds strings, or was freed.

@@ -49,7 +49,7 @@ func (d *Device) HandleOf(b device.Buffer) uintptr { return MemoryOf(b) }
 // CommandQueueOf returns a queue's cl_command_queue, valid until the queue is
 // closed; 0 for a queue of another backend.
 func CommandQueueOf(q device.Queue) uintptr {
-	if queue, ok := q.(*gpu.Queue); ok && queue != nil {
+	if queue, ok := device.As[*gpu.Queue](q); ok && queue != nil {
 		if s, ok := queue.Stream().(*stream); ok {
 			return s.handle
 		}
