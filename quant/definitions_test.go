@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/restride/restride/checkpoint"
 )
 
 // definition says where codes lie as papers and packages do: the source is in row-major
@@ -65,7 +67,7 @@ func TestDefinitions(t *testing.T) {
 		require.NoError(t, err)
 		kind, err := a.kind()
 		require.NoError(t, err)
-		size, err := kind.Size(dims)
+		size, err := checkpoint.Safetensors.Size(kind, dims)
 		require.NoError(t, err)
 		count := int64(1)
 		for _, n := range c.ext {

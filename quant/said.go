@@ -61,7 +61,7 @@ func (s *sayings) read(suffix string, types ...string) (b []byte, t Tensor) {
 	n := int64(-1)
 	for _, name := range types {
 		if kind, err := checkpoint.Safetensors.Type(name); err == nil && name == t.Type {
-			n, err = kind.Size(t.Dims)
+			n, err = checkpoint.Safetensors.Size(kind, t.Dims)
 			if err != nil {
 				n = -1
 			}

@@ -210,7 +210,7 @@ func tensorSize(x quant.Tensor) int64 {
 	if err != nil {
 		return 0
 	}
-	n, _ := kind.Size(x.Dims)
+	n, _ := checkpoint.Safetensors.Size(kind, x.Dims)
 	return n
 }
 
