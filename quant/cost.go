@@ -144,7 +144,7 @@ func memory(from, to *Weight, sorted bool) (sum int64) {
 			}
 		case a.has(scales), a.has(mins):
 			add(4 * n) // in float32
-			if from.Params.Said.Nested {
+			if from.Params.Sidecar.Nested {
 				add(4 * n)
 			}
 		}

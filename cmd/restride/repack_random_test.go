@@ -84,7 +84,7 @@ func (c *repackCase) source() bool {
 	bytes := map[string][]byte{"norm": {1, 2, 3}}
 	said := sameWeight{kind: kindOf(w)}
 	for i := range 2 {
-		for j, x := range slices.Concat(w.Tensors, w.Said) {
+		for j, x := range slices.Concat(w.Tensors, w.Sidecars) {
 			kind, err := checkpoint.Safetensors.Type(x.Type)
 			if err != nil {
 				return false

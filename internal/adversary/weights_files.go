@@ -131,7 +131,7 @@ func (t *weightsTry) makeWeight(f *quant.Format, number int) (w madeWeight, ok b
 		if p.Type != "" {
 			said.Bits = 0 // it is the type's
 		}
-		all, _, err := quant.Find(f, said, tensors, func(string) bool { return true })
+		all, _, err := quant.Find(f, said, tensors)
 		if !valid || err == nil && len(all) == 1 {
 			break
 		}
