@@ -53,7 +53,7 @@ type HandleMemory interface {
 	// HandleOf returns a buffer's handle, valid until the buffer is freed; 0 for a
 	// buffer of no bytes, or of another backend.
 	HandleOf(Buffer) uintptr
-	// AdoptHandle makes a buffer of memory of the caller's: AdoptBuffer of packages
+	// AdoptHandle makes a buffer of memory of the caller's: AdoptHandle of packages
 	// opencl and cuda has the rules. done, unless it is nil, is called once the buffer
 	// is freed and the work on it is over, at the latest by the device's Close: by Free
 	// itself, or in a goroutine of its own. After an error it is not called.
