@@ -82,9 +82,9 @@ func TestCaptureKeeps(t *testing.T) {
 		b := gputest.Alloc(t, dev, 1<<12)
 		defer func() { require.NoError(t, b.Free()) }()
 		require.NoError(t, q.Fill(gputest.Words(b, 0, 1<<10), []byte{5, 5, 5, 5}))
-		return PointerOf(b)
+		return handleOf(b)
 	}
-	held := PointerOf(between)
+	held := handleOf(between)
 	for range 20 {
 		require.NotEqual(t, held, at(), "the memory is in use")
 		require.NoError(t, q.Wait())
@@ -99,7 +99,7 @@ func TestCaptureKeeps(t *testing.T) {
 	require.NoError(t, r.Close())
 	again := false
 	for range 20 { // not freed: the pool has others, too
-		again = again || PointerOf(gputest.Alloc(t, dev, 1<<12)) == held
+		again = again || handleOf(gputest.Alloc(t, dev, 1<<12)) == held
 	}
 	assert.True(t, again, "the memory is used again")
 	require.NoError(t, dev.Close())

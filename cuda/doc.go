@@ -82,9 +82,9 @@
 //
 // # Sharing with an engine
 //
-// [Adopt], [Device.AdoptBuffer] and [Device.AdoptStream] take an inference engine's own
+// [Adopt], [Device.AdoptHandle] and [Device.AdoptStream] take an inference engine's own
 // handles, which are never owned: they must outlive what was made of them.
-// [Device.Handles], [PointerOf] and [StreamOf] return the device's. A buffer's pointer
+// [Device.Handles], [Device.HandleOf] and [StreamOf] return the device's. A buffer's pointer
 // is valid until Free, which gives the memory to the pool. Memory of another context is
 // refused (device.ErrInvalid), and so are calls on a queue whose adopted stream its owner
 // is capturing: Capture of the queue is for that.
@@ -92,8 +92,9 @@
 // Queues are device.Sharer. An engine that queues a kernel of its own on a queue's
 // stream tells the queue which buffers it uses, so that Free takes account of it:
 //
-//	launch(cuda.StreamOf(q), kernel, cuda.PointerOf(src), cuda.PointerOf(dst))
-//	err := q.(device.Sharer).Used(src, dst) // after the launch, before Free
+//	launch(cuda.StreamOf(q), kernel, dev.HandleOf(src), dev.HandleOf(dst))
+//	sharer, _ := device.As[device.Sharer](q)
+//	err := sharer.Used(src, dst) // after the launch, before Free
 //
 // Package opencl has a whole example.
 //

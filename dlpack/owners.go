@@ -99,7 +99,7 @@ func (e *export) begin(unversioned bool) Capsule {
 // end gives the memory back when the consumer needs it no more. Nobody hears of errors: a
 // queue that is closed has waited for its work, and a device that is has freed its memory.
 func (e *export) end() {
-	if q, ok := e.queue.(device.Sharer); ok {
+	if q, ok := device.As[device.Sharer](e.queue); ok {
 		_ = q.Used(e.tensor.Buffer())
 	}
 	_ = e.tensor.Release()

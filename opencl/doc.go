@@ -44,9 +44,9 @@
 //
 // # Sharing with an engine
 //
-// [Adopt], [Device.AdoptBuffer] and [Device.AdoptQueue] take an inference engine's own
+// [Adopt], [Device.AdoptHandle] and [Device.AdoptQueue] take an inference engine's own
 // handles, which are retained and released, but never owned. [Device.Handles],
-// [MemoryOf] and [CommandQueueOf] return the device's. A buffer's handle is valid until
+// [Device.HandleOf] and [CommandQueueOf] return the device's. A buffer's handle is valid until
 // Free, even if it is retained: Free gives the memory to the pool.
 //
 // Queues are [device.Sharer]. An engine that queues a kernel of its own on a queue's

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/restride/restride/cpu"
+	"github.com/restride/restride/device"
 	"github.com/restride/restride/internal/bench/peers"
 	"github.com/restride/restride/internal/numeric"
 	"github.com/restride/restride/internal/oracle"
@@ -22,7 +23,7 @@ type buffers struct{ dst, src, at []byte }
 // memory is the rotating buffers, on huge pages as those of Restride's cpu
 // device are: they are its buffers.
 type memory struct {
-	dev *cpu.Device
+	dev device.Device
 	all []buffers
 }
 

@@ -1,4 +1,4 @@
-package cuda
+package cudakernels
 
 import (
 	"fmt"
@@ -14,6 +14,9 @@ import (
 	"github.com/restride/restride/internal/planner"
 	"github.com/restride/restride/internal/race"
 )
+
+// byValue is the number of the argument that is a launch's parameters, as in package cuda.
+const byValue = 2
 
 // A folder of programs is in place of the archive's, of which it need not have all.
 func TestPTXFolder(t *testing.T) {
