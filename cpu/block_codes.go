@@ -80,7 +80,8 @@ func (c *blockCode) code(p *piece, values []float32, lined bool) {
 			case x > t.Most:
 				x = t.Most
 			}
-			dst[i] = x + math.Float32frombits(math.Float32bits(t.Half)|math.Float32bits(x)&floatSign)
+			x += math.Float32frombits(math.Float32bits(t.Half) | math.Float32bits(x)&floatSign)
+			dst[i] = float32(math.Trunc(float64(x)))
 		}
 	})
 }

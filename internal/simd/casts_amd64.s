@@ -2065,6 +2065,7 @@ near:
 	VPAND        Y5, Y7, Y8
 	VPOR         Y4, Y8, Y8
 	VADDPS       Y8, Y7, Y7
+	VROUNDPS     $0x0b, Y7, Y7
 	VMOVDQU      Y7, (CX)
 	VMOVDQU      32(DX), Y7
 	VMULPS       Y6, Y7, Y7
@@ -2076,6 +2077,7 @@ near:
 	VPAND        Y5, Y7, Y6
 	VPOR         Y4, Y6, Y6
 	VADDPS       Y6, Y7, Y7
+	VROUNDPS     $0x0b, Y7, Y7
 	VMOVDQU      Y7, 32(CX)
 	ADDQ         $0x00000004, AX
 	ADDQ         $0x40, DX
@@ -2096,6 +2098,7 @@ past:
 	VPAND        Y5, Y7, Y8
 	VPOR         Y4, Y8, Y8
 	VADDPS       Y8, Y7, Y7
+	VROUNDPS     $0x0b, Y7, Y7
 	VMOVNTDQ     Y7, (CX)
 	VMOVDQU      32(DX), Y7
 	VMULPS       Y6, Y7, Y7
@@ -2107,6 +2110,7 @@ past:
 	VPAND        Y5, Y7, Y6
 	VPOR         Y4, Y6, Y6
 	VADDPS       Y6, Y7, Y7
+	VROUNDPS     $0x0b, Y7, Y7
 	VMOVNTDQ     Y7, 32(CX)
 	ADDQ         $0x00000004, AX
 	ADDQ         $0x40, DX
@@ -5047,6 +5051,7 @@ near:
 	VPANDQ       Z5, Z7, Z6
 	VPORQ        Z4, Z6, Z6
 	VADDPS       Z6, Z7, Z7
+	VRNDSCALEPS  $0x0b, Z7, Z7
 	VMOVDQU64    Z7, (CX)
 	ADDQ         $0x00000004, AX
 	ADDQ         $0x40, DX
@@ -5067,6 +5072,7 @@ past:
 	VPANDQ       Z5, Z7, Z6
 	VPORQ        Z4, Z6, Z6
 	VADDPS       Z6, Z7, Z7
+	VRNDSCALEPS  $0x0b, Z7, Z7
 	VMOVNTDQ     Z7, (CX)
 	ADDQ         $0x00000004, AX
 	ADDQ         $0x40, DX

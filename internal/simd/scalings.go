@@ -18,7 +18,8 @@ type Scalings struct {
 	// Its table is of what it finds, the largest and the least number of each line.
 	BoundFloat Cast
 	// CodeFloat makes x * Scale + Bias, None of what is no number, bounds it by Least and
-	// Most, and moves it by Half away from zero. Scales are by lines, as StepFloat's are.
+	// Most, moves it by Half away from zero, and
+	// truncates it. Scales are by lines, as StepFloat's are.
 	CodeFloat Cast
 	// StepFloat makes the code of the number of float4e2m1 that is nearest to x * Scale,
 	// the smaller one of two, as a float. Zero has no sign.

@@ -80,7 +80,8 @@ func codeFloat(x uint64, term int) uint64 {
 		v = terms.None
 	}
 	v = min(max(v, terms.Least), terms.Most)
-	return bitsOf(v + float32(math.Copysign(float64(terms.Half), float64(v))))
+	v += float32(math.Copysign(float64(terms.Half), float64(v)))
+	return bitsOf(float32(math.Trunc(float64(v))))
 }
 
 func stepFloat(x uint64, term int) uint64 {

@@ -60,6 +60,12 @@ func codeFloat(v Vec) {
 			masked(signs, x, away)
 			Or(half, away)
 			VADDPS(away, x, x)
+			const truncate = 11
+			if v == AVX512 {
+				VRNDSCALEPS(Imm(truncate), x, x)
+			} else {
+				VROUNDPS(Imm(truncate), x, x)
+			}
 		}
 	})
 }
