@@ -36,7 +36,7 @@ var policy = map[string][]string{
 	"internal/planner":         {"kernels", "layout", "device", "internal/backend", "internal/plankey", "internal/numeric"},
 	"kernels":                  {},
 	"kernels/emit":             {"internal/planner"},
-	"internal/launches":        {"internal/planner", "internal/bench/cases", "internal/oracle", "layout"},
+	"internal/launches":        {"internal/backend", "internal/planner", "internal/bench/cases", "internal/oracle", "layout"},
 	"kernels/model":            {"internal/planner", "internal/launches", "layout", "internal/bench/cases", "cuda", "internal/oracle", "internal/ptx"},
 	"kernels/plans":            {"internal/planner", "internal/launches", "internal/bench/cases", "cuda", "internal/oracle"},
 	"opencl":                   {"layout", "device", "internal/planner", "internal/dl", "internal/file", "internal/glcontext", "internal/gpu", "internal/hugemem", "internal/quote"},

@@ -268,7 +268,7 @@ func (q *Queue) KernelName(dst, src device.Operand) string {
 	if err != nil {
 		return ""
 	}
-	return l.Name()
+	return l.Class + " by " + l.Kernel()
 }
 
 // Wait returns when all queued work is done.

@@ -1,10 +1,11 @@
 // Package launches says what a GPU is given for an operation: the launch and its
-// arguments, for commands and tests that have no device.
+// arguments, and why it is that one, for commands and tests that have no device.
 package launches
 
 import (
 	"fmt"
 
+	"github.com/restride/restride/internal/backend"
 	"github.com/restride/restride/internal/bench/cases"
 	"github.com/restride/restride/internal/oracle"
 	"github.com/restride/restride/internal/planner"
@@ -47,6 +48,18 @@ func Of(o oracle.Case, target planner.Target) (l Launch, err error) {
 		l.Reach = max(l.Reach, x.Extent*max(x.Stride, -x.Stride)*int64(o.DstType.Bits())/8)
 	}
 	return l, nil
+}
+
+// Explain says how a GPU carries out an operation, and why.
+func Explain(o oracle.Case, target planner.Target) (e backend.Explanation, err error) {
+	call, err := operation(o)
+	if err == nil {
+		e, err = planner.Explain(&call, target)
+	}
+	if err != nil {
+		return e, fmt.Errorf("%v: %w", o, err)
+	}
+	return e, nil
 }
 
 // fetched is the bytes that are read, but for those of dst. A put's are those of copies of

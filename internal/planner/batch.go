@@ -63,28 +63,31 @@ const batchGain = .95
 // moreParts is how many numbers of strips are tried, from the fewest on.
 const moreParts = 8
 
-// batched returns the block of a form batch, where it takes less than the best of other forms.
-func (p *problem) batched(best *choice) *batch {
-	switch {
-	case best.form != none:
-		return p.batches(batchGain * best.cycles)
-	case p.dBits < 8:
-		return p.batches(math.Inf(1))
-	}
-	return nil // of short sides: elements that are near each other go one by one
-}
-
 // batches chooses the block for a transposition of src's dense axis and dst's, which takes less
-// than so many cycles; nil: there is none, or these are no matrices that follow each other.
-func (p *problem) batches(least float64) *batch {
+// than so many cycles.
+func (p *tiling) batches(least float64) (*batch, refusal) {
 	near := p.nearest()
 	t := batch{aAt: near, a: p.inner(near), b: p.inner(0), c: axis{n: 1}}
-	if p.target.CPU || p.dBits < 2 || p.dBits > 16 || near == 0 || t.a.s != 1 || t.b.d != 1 || t.b.s < t.a.n || t.a.d != t.b.n {
-		return nil
+	switch {
+	case p.dBits < 2 || p.dBits > 16:
+		return nil, otherWidth
+	case near == 0:
+		return nil, notTurned
+	case t.a.s != 1:
+		return nil, sourceGaps
+	case t.b.d != 1:
+		return nil, notDense
+	case t.b.s < t.a.n || t.a.d != t.b.n:
+		return nil, noMatrices
 	}
 	t.unit, t.room = int64(128/p.dBits), batchRoom(p.dBits)
-	if p.dBits >= 8 && t.b.n < t.unit/2 || t.a.n < 2 || t.b.n < 2 || t.a.n >= limit || t.b.n > t.room {
-		return nil
+	switch {
+	case p.dBits >= 8 && t.b.n < t.unit/2 || t.a.n < 2 || t.b.n < 2:
+		return nil, shortAxes
+	case t.a.n >= limit:
+		return nil, longAxes
+	case t.b.n > t.room:
+		return nil, noTile
 	}
 	for i := range p.axes {
 		if x := p.inner(i); i > 0 && i != near && x.d == t.a.n*t.b.n && x.s > 0 && x.n < limit {
@@ -95,8 +98,8 @@ func (p *problem) batches(least float64) *batch {
 	try := func(ta, tc int64) {
 		next := t
 		next.ta, next.tc = ta, tc
-		if next.lay(p) {
-			if cycles := next.estimate(p, least); cycles < least {
+		if next.lay(p.problem) {
+			if cycles := next.estimate(p.problem, least); cycles < least {
 				best, least, found = next, cycles, true
 			}
 		}
@@ -123,9 +126,9 @@ func (p *problem) batches(least float64) *batch {
 		}
 	}
 	if !found {
-		return nil
+		return nil, costsMore
 	}
-	return &best
+	return &best, ""
 }
 
 // lay lays the block out in local memory, if there is room.

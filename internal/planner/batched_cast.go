@@ -10,11 +10,11 @@ type batchedCast struct {
 
 // batchedCast makes blocks of matrices; a cut of 0: they do not follow each other on both sides,
 // or are too large.
-func (p *problem) batchedCast(near int) batchedCast {
-	a, b := p.inner(near), p.inner(0)
+func (p *transposition) batchedCast() batchedCast {
+	a, b := p.inner(p.near), p.inner(0)
 	all, unit, piece := a.n*b.n, int64(128/p.dBits), int64(128/p.sBits)
 	room := (columnSlots-1)*piece + 1 // wherever they begin in the first piece
-	if near != 1 || b.n < unit || len(p.axes) > 3 || a.d != b.n || b.s != a.n || all > room {
+	if p.near != 1 || b.n < unit || len(p.axes) > 3 || a.d != b.n || b.s != a.n || all > room {
 		return batchedCast{}
 	}
 	c := batchedCast{cut: room / all, count: 1}
@@ -45,8 +45,8 @@ func (p *problem) batchedCast(near int) batchedCast {
 }
 
 // planBatchedCast plans the cast by whole matrices.
-func (p *problem) planBatchedCast(k *parameters, spec Spec, near int, c batchedCast) error {
-	a, b := p.inner(near), p.inner(0)
+func (p *transposition) planBatchedCast(k *parameters, spec Spec, c batchedCast) error {
+	a, b := p.inner(p.near), p.inner(0)
 	k.na, k.nb, k.span = uint32(a.n), uint32(b.n), uint32(a.n*b.n)
 	k.cut, k.extent = uint32(c.cut), c.count
 	k.inner = []axis{{n: b.n}, {n: a.n}}

@@ -54,12 +54,12 @@ type columnTile struct {
 }
 
 // columnTile chooses the cheapest shape.
-func (p *problem) columnTile(spec Spec, near int) columnTile {
-	a, b := p.inner(near), p.inner(0)
+func (p *transposition) columnTile(spec Spec) columnTile {
+	a, b := p.inner(p.near), p.inner(0)
 	unit, piece, rows, lines := int64(128/p.dBits), int64(128/p.sBits), spec.columnRows(), spec.columnLines()
 	sector := sectorBytes * 8 / int64(p.dBits)
 	dAligned := p.aligned(sector, p.dBase, 0, func(a axis) int64 { return a.d })
-	sAligned := p.aligned(piece, p.sBase, near, func(a axis) int64 { return a.s })
+	sAligned := p.aligned(piece, p.sBase, p.near, func(a axis) int64 { return a.s })
 	each := int64(30) // instructions for 16 bytes
 	if p.dBits == p.sBits {
 		each = 45
@@ -108,13 +108,13 @@ func (p *problem) columnTile(spec Spec, near int) columnTile {
 func (c *columnTile) width() int { return bits.Len64(uint64(c.pieces - 1)) }
 
 // planColumnCast plans the cast by columns of axis a.
-func (p *problem) planColumnCast(k *parameters, spec Spec, near int, c columnTile) error {
-	a, b := p.inner(near), p.inner(0)
+func (p *transposition) planColumnCast(k *parameters, spec Spec, c columnTile) error {
+	a, b := p.inner(p.near), p.inner(0)
 	k.flat, k.span = uint32(c.width()), uint32(c.pieces)
 	k.ta, k.na, k.da, k.sa = uint32(c.ta), uint32(a.n), a.d, a.s
 	k.tb, k.nb, k.db, k.sb = uint32(spec.columnRows()), uint32(b.n), b.d, b.s
 	k.step, k.rows = uint32(c.step), uint32(c.blocks)
-	if err := k.setBands(a.blocks(c.ta), b, p.band(near), p.others(0, near)...); err != nil {
+	if err := k.setBands(a.blocks(c.ta), b, p.band(), p.others(0, p.near)...); err != nil {
 		return err
 	}
 	k.groups = spec.groups(k.blocks, 2*p.target.fewBlocks())

@@ -28,9 +28,21 @@ func blockSpecs() []Spec {
 	return all
 }
 
-// planCPU cuts dst into blocks that are long where dst is dense and, if that
+// offerBlocks offers form Block.
+func (t *tiling) offerBlocks(*offer) (offer, refusal) {
+	if !t.target.CPU || t.dBits < 8 {
+		return offer{}, onlyCPU
+	}
+	b := blocks{t.problem}
+	return offer{spec: t.spec(Block), lay: b.plan}, ""
+}
+
+// blocks is a problem for form Block.
+type blocks struct{ *problem }
+
+// plan cuts dst into blocks that are long where dst is dense and, if that
 // is along another axis, where src is.
-func (p *problem) planCPU(k *parameters) (Spec, error) {
+func (p blocks) plan(k *parameters) (Spec, error) {
 	b := p.inner(0)
 	if len(p.axes) == 0 {
 		b = axis{1, 1, 1}
@@ -106,7 +118,7 @@ func (p *problem) planCPU(k *parameters) (Spec, error) {
 
 // blockRows chooses the axis that rows of blocks go along, counted from the
 // innermost one, or 0 to leave that open; and the kernel's step of src.
-func (p *problem) blockRows(b axis) (a int, step int8) {
+func (p blocks) blockRows(b axis) (a int, step int8) {
 	step = repeated
 	if b.s != 0 {
 		step = 0

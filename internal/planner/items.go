@@ -27,6 +27,13 @@ func elementSpecs() []Spec {
 // itemsPerBlock is how many items a work-group takes on at a time.
 const itemsPerBlock = 4 * GroupSize
 
+// offerElements offers a form for elements one by one.
+func (p *problem) offerElements(f Form) (offer, refusal) {
+	var k parameters
+	spec, err := p.planElements(f, &k)
+	return laid(spec, &k, err)
+}
+
 // planElements makes an item of each element.
 func (p *problem) planElements(f Form, k *parameters) (Spec, error) {
 	spec := p.spec(f)

@@ -29,37 +29,47 @@ type period struct {
 	busy   float64 // the share of work-items' time in which they move a chunk
 }
 
-// planPeriods plans a kernel of form Run, Repack, Gather or Stamp in periods of rows; false: that
-// is not worth it.
+// periods is a problem for a kernel of form Run, Repack, Gather or Stamp in periods of rows.
+type periods struct {
+	*problem
+	kernel Spec
+}
+
+// planPeriods makes spec its kernel in periods of rows; false: that is not worth it.
 func (p *problem) planPeriods(k *parameters, spec *Spec) bool {
+	x := periods{p, *spec}
+	x.kernel.Periodic = true
+	if spec.Periodic = x.plan(k); spec.Periodic {
+		return true
+	}
+	*k = parameters{}
+	return false
+}
+
+// plan sets the parameters for the best periods.
+func (p *periods) plan(k *parameters) bool {
 	if len(p.axes) < 2 || p.dBits == 1 || !p.dense() || p.manyAxes || p.target.CPU || p.inner(0).n >= limit/4 {
 		return false
 	}
-	asked := *spec
-	asked.Periodic = true
 	best := period{busy: .1}
 	for at := 1; at < len(p.axes); at++ {
 		for _, joined := range []bool{true, false} {
-			if asked.Form == Stamp && (at > 1 || !joined) {
+			if p.kernel.Form == Stamp && (at > 1 || !joined) {
 				continue
 			}
-			if c := p.periodsOf(asked, at, joined); c.busy > best.busy {
+			if c := p.periodsOf(at, joined); c.busy > best.busy {
 				best = c
 			}
 		}
 	}
-	spec.Periodic = best.n > 0 && p.layPeriods(k, asked, best)
-	if !spec.Periodic {
-		*k = parameters{}
-	}
-	return spec.Periodic
+	return best.n > 0 && p.layPeriods(k, best)
 }
 
 // perChunk is how many elements a chunk has: as many as are in 16 bytes on either side.
 func (p *problem) perChunk() int64 { return int64(128 / max(p.dBits, p.sBits)) }
 
 // joined reports whether the elements of the axes below this one are neighbours in dst.
-func (p *problem) joined(axis int) bool {
+func (p *periods) joined(axis int) bool {
 	n := int64(1)
 	for i := range axis {
 		if p.inner(i).d != n {
@@ -71,9 +81,9 @@ func (p *problem) joined(axis int) bool {
 }
 
 // periodsOf chooses the periods along an axis: those that keep work-items busy.
-func (p *problem) periodsOf(spec Spec, at int, joined bool) (best period) {
+func (p *periods) periodsOf(at int, joined bool) (best period) {
 	per, n, a := p.perChunk(), p.inner(0).n, p.inner(at)
-	if joined && (n < per-1 && !p.halves() && spec.Form != Stamp || p.sBits == 0 || !p.joined(at)) || !joined && n < per || a.n >= limit {
+	if joined && (n < per-1 && !p.halves() && p.kernel.Form != Stamp || p.sBits == 0 || !p.joined(at)) || !joined && n < per || a.n >= limit {
 		return best
 	}
 	if n > 4*manyChunks*per && p.sBits > 0 && p.inner(0).s != 0 && a.s != 0 { // a block is in one row
@@ -117,9 +127,21 @@ func (p *problem) periodsOf(spec Spec, at int, joined bool) (best period) {
 	return best
 }
 
+// offerStamp offers form Stamp.
+func (t *tiling) offerStamp() (offer, refusal) {
+	if !t.stamps() {
+		return offer{}, noStamps
+	}
+	spec, k := t.spec(Stamp), parameters{}
+	if !t.planPeriods(&k, &spec) {
+		return offer{}, noPeriods
+	}
+	return laid(spec, &k, nil)
+}
+
 // stamps reports whether rows of less than a chunk, below a byte, are one behind the other in
 // dst, where src repeats them: along the next axis.
-func (p *problem) stamps() bool {
+func (p *tiling) stamps() bool {
 	if p.target.CPU || p.sBits != p.dBits || p.dBits >= 8 || p.dBits == 1 || len(p.axes) < 2 || !p.dense() {
 		return false
 	}
@@ -128,13 +150,13 @@ func (p *problem) stamps() bool {
 }
 
 // halves reports whether each chunk has two rows, whole.
-func (p *problem) halves() bool {
+func (p *periods) halves() bool {
 	return 2*p.inner(0).n == p.perChunk() && !p.uneven(p.inner(0).n*int64(p.dBits)/8)
 }
 
 // srcStep is of how many elements of src steps from period to period are: 16 bytes, or where
 // elements are read singly one byte, or one element.
-func (p *problem) srcStep() int64 {
+func (p *periods) srcStep() int64 {
 	if p.inner(0).s == 0 {
 		return int64(max(8/p.sBits, 1))
 	}
@@ -142,7 +164,7 @@ func (p *problem) srcStep() int64 {
 }
 
 // layPeriods makes the parameters; false: of too many blocks.
-func (p *problem) layPeriods(k *parameters, spec Spec, c period) bool {
+func (p *periods) layPeriods(k *parameters, c period) bool {
 	row, a, per := p.inner(0), p.inner(c.axis), p.perChunk()
 	k.length, k.na, k.ta = row.n, uint32(a.n), uint32(c.n)
 	k.da, k.sa = c.n*a.d/per, c.n*a.s
@@ -150,7 +172,7 @@ func (p *problem) layPeriods(k *parameters, spec Spec, c period) bool {
 		k.sa /= p.srcStep()
 	}
 	switch {
-	case spec.Form == Stamp:
+	case p.kernel.Form == Stamp:
 		k.run = []axis{{row.n, 0, row.s}, {n: 2 * per}}
 	case c.joined:
 		k.span = 1
@@ -160,7 +182,7 @@ func (p *problem) layPeriods(k *parameters, spec Spec, c period) bool {
 		k.words, k.flat = uint32(full), uint32(c.items/(full+2)*full)
 		k.inner = []axis{{n: full}}
 	}
-	for i := 1; i <= c.axis && spec.Form != Stamp; i++ {
+	for i := 1; i <= c.axis && p.kernel.Form != Stamp; i++ {
 		k.run = append(k.run, p.inner(i))
 	}
 	k.cutAxis(axis{n: c.items}, GroupSize)
@@ -169,7 +191,7 @@ func (p *problem) layPeriods(k *parameters, spec Spec, c period) bool {
 		blocks *= a.n
 	}
 	each := min(periodsPerBlock, c.number)
-	if spec.Form == Stamp {
+	if p.kernel.Form == Stamp {
 		each = min(stampsPerBlock, c.number)
 	}
 	for each > periodsCost && blocks*(c.number/each) < p.target.fewBlocks() {

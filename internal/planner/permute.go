@@ -79,22 +79,28 @@ func (t *permutation) step(side int, b bit) int64 {
 // permutes returns the tile of a permutation within and between words, if that is
 // what the copy is: on both sides, powers of two of the indices along some axes fill
 // words.
-func (p *problem) permutes() *permutation {
+func (p *tiling) permutes() (*permutation, refusal) {
 	in := p.inner(0)
 	rows := magnitude(in.s) == 1 && in.n*int64(p.dBits) >= sectorBytes*8
-	if p.target.CPU || p.dBits == 1 || p.dBits > 16 || rows {
-		return nil
+	switch {
+	case p.dBits == 1 || p.dBits > 16:
+		return nil, otherWidth
+	case rows:
+		return nil, sourceRows
 	}
-	t := &permutation{p: p, axes: p.innermostFirst(), n: make([]int, len(p.axes)), base: [2]int64{p.dBase, p.sBase}}
+	t := &permutation{p: p.problem, axes: p.innermostFirst(), n: make([]int, len(p.axes)), base: [2]int64{p.dBase, p.sBase}}
 	for _, a := range t.axes {
-		if a.s == 0 || a.n >= limit || magnitude(a.s) >= limit || a.d >= limit {
-			return nil
+		switch {
+		case a.s == 0:
+			return nil, repeatsAxis
+		case a.n >= limit || magnitude(a.s) >= limit || a.d >= limit:
+			return nil, longAxes
 		}
 	}
 	t.pad()
 	for side := range t.words {
 		if t.words[side] = t.fill(side); t.words[side] == nil {
-			return nil
+			return nil, noWords
 		}
 	}
 	for _, b := range t.words[fromSrc] {
@@ -103,7 +109,7 @@ func (p *problem) permutes() *permutation {
 		}
 	}
 	if !t.join() {
-		return nil
+		return nil, noWords
 	}
 	for _, word := range t.words {
 		for _, b := range word {
@@ -111,7 +117,7 @@ func (p *problem) permutes() *permutation {
 		}
 	}
 	if !t.grow() {
-		return nil
+		return nil, noTile
 	}
 	for side := range t.words {
 		reach := int64(0)
@@ -119,10 +125,10 @@ func (p *problem) permutes() *permutation {
 			reach += magnitude(t.step(side, b))
 		}
 		if reach >= limit/2 {
-			return nil
+			return nil, longAxes
 		}
 	}
-	return t
+	return t, ""
 }
 
 // fill returns the bits whose elements fill a word of a side.
@@ -276,8 +282,9 @@ func (t *permutation) access(side int, must []bit) access {
 	return a
 }
 
-// planPermute sets the parameters.
-func (p *problem) planPermute(k *parameters, t *permutation) (Spec, bool) {
+// plan sets the parameters; false: there is no room for them.
+func (t *permutation) plan(k *parameters) (Spec, bool) {
+	p := t.p
 	w := t.early()
 	if late := t.late(); t.wayCost(late) < t.wayCost(w) {
 		w = late

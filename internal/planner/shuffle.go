@@ -73,36 +73,39 @@ type shape struct {
 
 // shuffles returns the tile for a permutation of short axes, if that is what the copy
 // is. Rows of several axes are taken apart where elements of a run would lie in few banks.
-func (p *problem) shuffles() *shape {
-	t := p.shuffled(false)
-	if t != nil && len(t.row) > 1 && t.turns > fewTurns {
-		if apart := p.shuffled(true); apart != nil && apart.cycles() < t.cycles() {
-			return apart
+func (p *tiling) shuffles() (*shape, refusal) {
+	t, why := p.shuffled(false)
+	if why == "" && len(t.row) > 1 && t.turns > fewTurns {
+		if apart, why := p.shuffled(true); why == "" && apart.cycles() < t.cycles() {
+			return apart, ""
 		}
 	}
-	return t
+	return t, why
 }
 
 // shuffled chooses the tile whose rows have several axes, or one only.
-func (p *problem) shuffled(apart bool) *shape {
+func (p *tiling) shuffled(apart bool) (*shape, refusal) {
 	size := int64(p.dBits / 8)
-	t := &shape{p: p, size: size, src: p.srcOrder(), dst: p.dstOrder(), n: make([]int64, len(p.axes)), pitch: make([]int64, len(p.axes)), apart: apart}
-	if len(t.src) == 0 || p.dBits < 32 && !p.dense() {
-		return nil
+	t := &shape{p: p.problem, size: size, src: p.srcOrder(), dst: p.dstOrder(), n: make([]int64, len(p.axes)), pitch: make([]int64, len(p.axes)), apart: apart}
+	switch {
+	case len(t.src) == 0:
+		return nil, repeatsAxis
+	case p.dBits < 32 && !p.dense():
+		return nil, notDense
 	}
 	for _, a := range p.axes {
 		if a.n >= limit {
-			return nil
+			return nil, longAxes
 		}
 	}
 	for need := lineBytes / size; need*size >= sectorBytes; need /= 2 {
 		t.lead(need)
 		if t.lay() {
 			t.grow()
-			return t
+			return t, ""
 		}
 	}
-	return nil
+	return nil, noTile
 }
 
 // lead takes leading axes of both sides into the tile, until there are as many elements

@@ -18,7 +18,7 @@ func spreadSpecs() []Spec {
 
 // repeats returns an axis along which src repeats its elements, and dst's rows
 // within it are long enough to be written one after the other; 0: there is none.
-func (p *problem) repeats() int {
+func (p *tiling) repeats() int {
 	row := p.inner(0).n * int64(p.dBits) / 8
 	for i := 1; i < len(p.axes) && p.dense(); i++ {
 		a := p.inner(i)
@@ -30,16 +30,31 @@ func (p *problem) repeats() int {
 	return 0
 }
 
+// offerSpread offers the form for elements that src repeats.
+func (t *tiling) offerSpread(*offer) (offer, refusal) {
+	switch {
+	case t.untiled != "":
+		return offer{}, t.untiled
+	case t.dBits < 32:
+		return offer{}, otherWidth
+	}
+	c := t.repeats()
+	if c == 0 {
+		return offer{}, repeatsNone
+	}
+	return offer{spec: t.spec(Spread), lay: func(k *parameters) (Spec, error) { return t.planRepeated(k, c) }}, ""
+}
+
 // planRepeated plans a copy of elements that src repeats along axis c: of rows that keep a
 // group busy by spread, of shorter ones, if they are dense in src, by chunks in periods, as
 // elements of 16 bits. These are read once, too.
-func (p *problem) planRepeated(k *parameters, c int) (Spec, error) {
+func (p *tiling) planRepeated(k *parameters, c int) (Spec, error) {
 	spec, err := p.planSpread(k, c)
 	if p.inner(0).s == 1 && (err != nil || 2*k.cut*k.flat < uint32(GroupSize*spec.items())) {
 		q, chunks := p.narrow(16, true), parameters{}
 		run := q.spec(Run)
 		if q.planPeriods(&chunks, &run) {
-			*p, *k = *q, chunks
+			*p.problem, *k = *q, chunks
 			return run, nil
 		}
 	}
@@ -47,7 +62,7 @@ func (p *problem) planRepeated(k *parameters, c int) (Spec, error) {
 }
 
 // planSpread plans a copy of elements that src repeats along axis c.
-func (p *problem) planSpread(k *parameters, c int) (Spec, error) {
+func (p *tiling) planSpread(k *parameters, c int) (Spec, error) {
 	spec := p.spec(Spread)
 	a := p.inner(c)
 	copies := min(a.n, spreadCopies)
