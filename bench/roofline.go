@@ -74,7 +74,7 @@ func (r *runner) plainCopies(roof *report.Roofline) (err error) {
 		return err
 	}
 	if namer, ok := r.q.(device.KernelNamer); ok {
-		roof.Kernel = namer.KernelName(dense(p[0]), dense(p[1]))
+		_, roof.Kernel = namer.KernelName(dense(p[0]), dense(p[1]))
 	}
 	if driver, ok := r.dev.(device.DriverCopier); ok {
 		roof.Driver, err = r.measurePlain(r.meter, "driver", len(p)/2, func(i int) error {

@@ -19,19 +19,21 @@ func (p *parts) thin() bool {
 // columns divides a pair among goroutines along its innermost axis.
 type columns struct {
 	*pair
-	size int64 // indices in a part
+	size int64  // indices in a part
+	ran  string // the mover of the first part
 }
 
 // executeColumns is executePacked by parts of the innermost axis.
 func (j *job) executeColumns(goroutines int, sc *scratch) {
 	n := j.axes[j.rank-1].n
-	c := columns{&j.pair, (n/int64(4*goroutines) + 255) &^ 255}
+	c := columns{pair: &j.pair, size: (n/int64(4*goroutines) + 255) &^ 255}
 	j.columns = c
 	units := (n + c.size - 1) / c.size
 	j.shareOut(&j.columns, goroutines, units, 1, sc)
 	for part := range units {
 		c.run(part*c.size, min(part*c.size+c.leftOut(), n), sc)
 	}
+	j.ran = j.columns.ran
 }
 
 // leftOut is how many elements are left out where a part of a row begins.
@@ -55,6 +57,9 @@ func (c *columns) part(lo, hi int64, sc *scratch) {
 	for ; lo < hi; lo++ {
 		first := lo * c.size
 		c.run(first+c.leftOut(), min(first+c.size, n), sc)
+		if lo == 0 {
+			c.ran = sc.sub.mover.name()
+		}
 	}
 }
 

@@ -47,10 +47,11 @@ func (p *pair) sharesBytes() bool {
 // parts divides a pair among goroutines: runs of the indices over its first few axes.
 type parts struct {
 	*pair
-	lead  int   // how many axes
-	count int64 // their indices in all
-	size  int64 // indices in a part
-	inner int64 // elements under each index
+	lead  int    // how many axes
+	count int64  // their indices in all
+	size  int64  // indices in a part
+	inner int64  // elements under each index
+	ran   string // the mover of the first part
 }
 
 // executePacked runs a job below a byte with workers. False: it cannot be cut.
@@ -83,6 +84,7 @@ func (j *job) executePacked(sc *scratch) bool {
 	for part := int64(1); part < units; part++ {
 		p.finish(part, sc)
 	}
+	j.ran = j.parts.ran
 	return true
 }
 
@@ -131,6 +133,9 @@ func (p *parts) part(from, to int64, sc *scratch) {
 				_, sub.clipHi = p.start(part + 1)
 			}
 			sub.runAll(sc)
+			if i == 0 {
+				p.ran = sub.mover.name()
+			}
 			i += run
 		}
 	}

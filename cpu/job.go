@@ -14,6 +14,7 @@ type job struct {
 	mover   mover
 	memory  movers // of the mover
 	follows bool   // the mover reads scratch.next
+	ran     string // the mover of a job that workers divided among jobs of their own
 
 	// Of a job that is shared; parts and columns of one below a byte.
 	parts   parts
@@ -26,7 +27,7 @@ var jobs = sync.Pool{New: func() any { return new(job) }}
 // release returns the job to its pool.
 func (j *job) release() {
 	j.drop()
-	j.cast, j.memory.conversion = nil, conversion{}
+	j.cast, j.memory.conversion, j.ran = nil, conversion{}, ""
 	jobs.Put(j)
 }
 

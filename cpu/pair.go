@@ -1,7 +1,6 @@
 package cpu
 
 import (
-	"strconv"
 	"unsafe"
 
 	"github.com/restride/restride/internal/backend"
@@ -9,7 +8,7 @@ import (
 )
 
 // class is what a copy or fill is along the destination's innermost axis, in the words
-// of layout.Class, or convert. Queue.KernelName tells it.
+// of layout.Class, or convert.
 type class layout.Class
 
 const (
@@ -61,6 +60,7 @@ func (e *ends) fence() {
 type pair struct {
 	ends
 	class        class
+	lies         layout.Class // of a copy: how its elements lie
 	strings      bool
 	packed       bool     // positions count elements, not bytes: below a byte, or converted
 	meaning      *meaning // of class convert by bits: what unpacking makes of elements
@@ -154,7 +154,7 @@ func (p *pair) load(d, s *layout.Layout, dBits, sBits int, strings bool) {
 	p.dBits, p.sBits = dBits, sBits
 	p.strings = strings
 	p.packed = dBits < 8 || sBits < 8 || p.cast != nil
-	p.class, p.meaning = dense, nil
+	p.class, p.lies, p.meaning = dense, layout.ClassOf(d, s), nil
 	p.clipLo, p.clipHi, p.past = 0, 1<<63-1, false
 	du, su := int64(1), int64(1)
 	if !p.packed {
@@ -245,17 +245,6 @@ func (p *pair) offsets(number int64) (d, s int64) {
 		s += i * x.s
 	}
 	return d, s
-}
-
-// name is the class and the width of an element, as KernelName tells them.
-func (p *pair) name() string {
-	switch {
-	case p.strings:
-		return p.class.String() + ".string"
-	case p.packed:
-		return "bits." + p.class.String() + "." + strconv.Itoa(p.dBits)
-	}
-	return p.class.String() + "." + strconv.Itoa(p.dBits)
 }
 
 func magnitude(x int64) int64 {

@@ -3,8 +3,6 @@ package cpu
 import (
 	"math/bits"
 	"slices"
-
-	"github.com/restride/restride/layout"
 )
 
 const (
@@ -160,17 +158,6 @@ func (j *job) choose(note func(choice)) {
 		}
 	}
 	j.past = j.streams()
-}
-
-// explain returns the answers of all planners to a checked call, in the order in which they are
-// asked: the last mover is chosen. Workers that share a copy below a byte plan each part of it
-// separately.
-func explain(f *form, dst, src *layout.Layout) (all []choice) {
-	j := new(job)
-	if j.prepare(f, dst, src) {
-		j.choose(func(c choice) { all = append(all, c) })
-	}
-	return all
 }
 
 // conditions returns the facts about a classified job, and why tiles do not pay.

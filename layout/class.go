@@ -29,7 +29,7 @@ const LongSide = 24
 func ClassOf(dst, src *Layout) Class {
 	d, s := dst.axes(), src.axes()
 	last := len(d) - 1
-	if last < 0 {
+	if last < 0 || d[0].dim == 0 {
 		return ClassDense
 	}
 	// Along which axis src's elements are nearest to each other.

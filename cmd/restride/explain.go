@@ -136,10 +136,10 @@ func nodeName(n onnx.NodeReport) string {
 
 // verdict is a node's verdict in a word or two.
 func verdict(n onnx.NodeReport) string {
-	if kind := n.Outcome(); kind != onnx.IsCopy || n.Kernel == "" {
+	if kind := n.Outcome(); kind != onnx.IsCopy || n.Class == "" {
 		return string(kind)
 	}
-	return "copy (" + n.Kernel + ")"
+	return "copy (" + n.How() + ")"
 }
 
 // share is a node's part of all bytes that were copied.

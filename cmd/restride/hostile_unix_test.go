@@ -387,8 +387,8 @@ func (d babbleDevice) NewQueue() (device.Queue, error) {
 
 type babbleQueue struct{ device.Queue }
 
-func (babbleQueue) Copy(device.Operand, device.Operand) error        { return errBabble }
-func (babbleQueue) KernelName(device.Operand, device.Operand) string { return "k" }
+func (babbleQueue) Copy(device.Operand, device.Operand) error                        { return errBabble }
+func (babbleQueue) KernelName(device.Operand, device.Operand) (class, kernel string) { return "c", "k" }
 func (q babbleQueue) Read(dst []byte, src device.Buffer, off int64) error {
 	return errors.Join(errBabble, q.Queue.Read(dst, src, off))
 }

@@ -391,7 +391,8 @@ func check[T comparable](dev device.Device, c Case, rng *rand.Rand, q device.Que
 		err = errors.Join(err, compareSource("b", otherAfter, other))
 	}
 	if namer, ok := q.(device.KernelNamer); ok && err != nil && c.Op == OpCopy {
-		err = fmt.Errorf("kernel %s: %w", namer.KernelName(to, source), err)
+		class, kernel := namer.KernelName(to, source)
+		err = fmt.Errorf("%s by %s: %w", class, kernel, err)
 	}
 	return err
 }
