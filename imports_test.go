@@ -95,7 +95,7 @@ var policy = map[string][]string{
 	"internal/adversary":   {"layout", "internal/bench/cases", "internal/bench/page", "internal/bench/peers", "internal/bench/report", "checkpoint", "device", "device/budget", "internal/oracle", "quant", "tensor", "dlpack", "onnx", "onnx/model", "internal/fraction", "internal/graphs", "internal/ndarray", "internal/npy", "internal/numeric", "internal/onnxpb", "internal/race", "google.golang.org/protobuf"},
 
 	"cmd/restride": {
-		"", "layout", "device", "internal/oracle", "bench", "internal/bench/cases", "internal/bench/page", "internal/bench/peers", "internal/bench/report", "tensor", "onnx", "onnx/model", "checkpoint", "quant", "pipeline", "internal/file", "internal/nearest", "internal/jsontext", "internal/npy", "internal/numeric", "internal/quote", "internal/simd", "device/budget", "internal/sysmem",
+		"", "layout", "device", "internal/backend", "internal/launches", "internal/oracle", "bench", "internal/bench/cases", "internal/bench/page", "internal/bench/peers", "internal/bench/report", "tensor", "onnx", "onnx/model", "checkpoint", "quant", "pipeline", "internal/file", "internal/nearest", "internal/jsontext", "internal/npy", "internal/numeric", "internal/quote", "internal/simd", "device/budget", "internal/sysmem",
 		"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term",
 	},
 	"cmd/soak":           {"", "internal/adversary"},

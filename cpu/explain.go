@@ -116,7 +116,7 @@ func (q *Queue) Explain(op string, dst, src device.Operand, how device.Rounding)
 // explain has the answers of all planners to a checked call, in the order in which they are asked:
 // the last offer is chosen.
 func explain(f *form, dst, src *layout.Layout) backend.Explanation {
-	e := backend.Explanation{Unit: "terms of a permutation, a block", Candidates: []backend.Candidate{}}
+	e := backend.Explanation{Unit: "terms of a permutation for each block", Candidates: []backend.Candidate{}}
 	j := new(job)
 	if j.prepare(f, dst, src) {
 		j.choose(func(c choice) {

@@ -93,6 +93,8 @@ func TestHostileArguments(t *testing.T) {
 		{"conform", "--device", csv(evil), cases},
 		{"verify", "--device", evil},
 		{"verify", "--case", evil},
+		{"explain", "--case", evil},
+		{"explain", "--case", "copy/float/3/dst=1@0/src=1@0", "--target", evil},
 		{"verify", "--cases", evil},
 		{"bench", "--device", csv(evil)},
 		{"bench", "--filter", "(" + pattern},

@@ -257,6 +257,9 @@ func (q *Queue) noRoom(err error) error {
 	return fmt.Errorf("%w (%d bytes of %d are held)", err, q.dev.pool.Reserved(), q.dev.properties.Info.Memory)
 }
 
+// Target is what kernels are planned for.
+func (q *Queue) Target() planner.Target { return q.dev.properties.Target }
+
 // KernelName returns the class and the kernel of a copy: of the launch that Copy kept, or, if it
 // is not kept any more, of one that is planned.
 func (q *Queue) KernelName(dst, src device.Operand) (class, kernel string) {

@@ -12,6 +12,9 @@ import (
 	"github.com/restride/restride/layout"
 )
 
+// Target is what an operation is planned for.
+type Target = planner.Target
+
 // Launch is a planner.Launch with its arguments. Groups are 0 where there is nothing to
 // do.
 type Launch struct {
@@ -28,7 +31,7 @@ type Launch struct {
 const sector = 32
 
 // Of plans an operation.
-func Of(o oracle.Case, target planner.Target) (l Launch, err error) {
+func Of(o oracle.Case, target Target) (l Launch, err error) {
 	call, err := operation(o)
 	if err == nil {
 		l.Launch, err = planner.Plan(&call, target)
@@ -51,7 +54,7 @@ func Of(o oracle.Case, target planner.Target) (l Launch, err error) {
 }
 
 // Explain says how a GPU carries out an operation, and why.
-func Explain(o oracle.Case, target planner.Target) (e backend.Explanation, err error) {
+func Explain(o oracle.Case, target Target) (e backend.Explanation, err error) {
 	call, err := operation(o)
 	if err == nil {
 		e, err = planner.Explain(&call, target)

@@ -13,7 +13,8 @@ type planner[P any] struct {
 	// compares: the planner compares its kernel with the best one of those before it. Others are
 	// asked only if there is none.
 	compares bool
-	plan     func(of P, best *offer) (offer, refusal)
+	// An offer that comes with a refusal is what was compared.
+	plan func(of P, best *offer) (offer, refusal)
 }
 
 // offer is a kernel that a planner offers.

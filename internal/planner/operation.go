@@ -75,7 +75,7 @@ func Plan(o *Operation, t Target) (Launch, error) { return o.plan(t, nil) }
 
 // Explain plans an operation, and says what each planner answered.
 func Explain(o *Operation, t Target) (backend.Explanation, error) {
-	e := backend.Explanation{Unit: "cycles of a multiprocessor", Candidates: []backend.Candidate{}}
+	e := backend.Explanation{Unit: "cycles on one multiprocessor", Candidates: []backend.Candidate{}}
 	l, err := o.plan(t, &e.Candidates)
 	e.Class, e.Kernel = l.Class, l.Kernel()
 	e.Choose(e.Kernel)

@@ -97,7 +97,7 @@ func (t *tiling) offerPermutation(best *offer) (offer, refusal) {
 	}
 	cycles := x.cost().cycles(t.bytes)
 	if best.some() && cycles >= best.cycles {
-		return offer{}, costsMore
+		return offer{spec: t.spec(Permute), cycles: cycles}, costsMore
 	}
 	return offer{t.spec(Permute), cycles, func(k *parameters) (Spec, error) {
 		spec, ok := x.plan(k)
@@ -131,7 +131,7 @@ func (t *tiling) offerShuffle(best *offer) (offer, refusal) {
 	}
 	cycles := x.cycles()
 	if best.some() && cycles >= gain*best.cycles {
-		return offer{}, costsMore
+		return offer{spec: t.spec(Shuffle), cycles: cycles}, costsMore
 	}
 	return offer{t.spec(Shuffle), cycles, x.plan}, ""
 }

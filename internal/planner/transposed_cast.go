@@ -90,7 +90,7 @@ func (c *casting) offerColumns(best *offer) (offer, refusal) {
 	case t.step == 0:
 		return offer{}, noTile
 	case t.cost.cycles(c.bytes) >= best.cycles:
-		return offer{}, costsMore
+		return offer{spec: spec, cycles: t.cost.cycles(c.bytes)}, costsMore
 	}
 	return c.offerTurned(spec, t.cost, func(k *parameters) error { return c.turned.planColumnCast(k, spec, t) })
 }
@@ -106,7 +106,7 @@ func (c *casting) offerMatrices(best *offer) (offer, refusal) {
 	case t.cut == 0:
 		return offer{}, noMatrices
 	case t.cost.cycles(c.bytes) >= best.cycles:
-		return offer{}, costsMore
+		return offer{spec: spec, cycles: t.cost.cycles(c.bytes)}, costsMore
 	}
 	return c.offerTurned(spec, t.cost, func(k *parameters) error { return c.turned.planBatchedCast(k, spec, t) })
 }
