@@ -6,6 +6,7 @@ import (
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/internal/backend"
+	"github.com/restride/restride/internal/nest"
 	"github.com/restride/restride/internal/plankey"
 	"github.com/restride/restride/layout"
 )
@@ -29,7 +30,7 @@ func (q *Queue) KernelName(dst, src device.Operand) (class, name string) {
 		return p.job.kernel().names()
 	}
 	if n, ok := shortRun(&dst, &src); ok && n > 0 {
-		return kernel{layout.ClassDense.String(), "run", width(dst.Type), dst.Type == layout.String}.names()
+		return kernel{nest.Dense.String(), "run", width(dst.Type), dst.Type == layout.String}.names()
 	}
 	for i := range q.ran {
 		if x := &q.ran[i]; x.form == f && x.layouts.Is(nil, &dst.Layout, &src.Layout) {
@@ -74,9 +75,9 @@ type kernel struct {
 
 // kernel is the job's.
 func (j *job) kernel() kernel {
-	k := kernel{class: j.lies.String(), mover: j.ran, bits: j.dBits, strings: j.strings}
-	if j.class == convert {
-		k.class = j.class.String()
+	k := kernel{class: j.class.String(), mover: j.ran, bits: j.dBits, strings: j.strings}
+	if j.kind == convert {
+		k.class = j.kind.String()
 	}
 	if k.mover == "" && j.units > 0 {
 		k.mover = j.mover.name()
@@ -88,7 +89,7 @@ func (j *job) kernel() kernel {
 func (k kernel) names() (class, name string) {
 	switch {
 	case k.mover == "":
-		return layout.ClassDense.String(), "nothing"
+		return nest.Dense.String(), "nothing"
 	case k.strings:
 		return k.class, strings.ReplaceAll(k.mover, " ", "-") + ".string"
 	}

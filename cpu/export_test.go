@@ -55,7 +55,7 @@ func StreamFrom(t testing.TB, bytes int64) {
 	t.Cleanup(func() { streamBytes = old })
 }
 
-// Loops is the class of a copy's loops and the width of its elements, as "transpose.32".
+// Loops is the kind of a copy's loops and the width of its elements, as "transpose.32".
 func Loops(dst, src *layout.Layout, t layout.DType) string {
 	f, j := form{op: opCopy, align: 16, dst: t, src: t}, new(job)
 	if !j.prepare(&f, dst, src) {
@@ -64,9 +64,9 @@ func Loops(dst, src *layout.Layout, t layout.DType) string {
 	j.plan()
 	switch {
 	case j.strings:
-		return j.class.String() + ".string"
+		return j.kind.String() + ".string"
 	case j.packed:
-		return fmt.Sprintf("bits.%v.%d", j.class, j.dBits)
+		return fmt.Sprintf("bits.%v.%d", j.kind, j.dBits)
 	}
-	return fmt.Sprintf("%v.%d", j.class, j.dBits)
+	return fmt.Sprintf("%v.%d", j.kind, j.dBits)
 }

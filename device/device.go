@@ -192,9 +192,10 @@ type StringQueue interface {
 }
 
 // KernelNamer is implemented by queues that can say what carried out a Copy, or would: the
-// class of the copy, as layout.Class has them, and the kernel, as "shuffle.32", whose elements
-// have 32 bits. Of a Copy that is refused, both are empty. The answer is for people: names may
-// change.
+// class of the copy, by how its elements lie, and the kernel, as "shuffle.32", whose elements
+// have 32 bits. The classes are "dense", "rows", "transpose", "shuffle", "reversed", "strided",
+// "broadcast" and "general". Of a Copy that is refused, both are empty. The answer is for
+// people: names may change.
 type KernelNamer interface {
 	KernelName(dst, src Operand) (class, kernel string)
 }

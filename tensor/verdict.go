@@ -26,7 +26,7 @@ func (k Kind) String() string { return [...]string{"view", "copy", "transfer"}[k
 type Verdict struct {
 	Kind   Kind
 	Bytes  int64  // of elements moved; strings count 16 each
-	Class  string // of a Copy: how its elements lie (see layout.Class), or "fill", "convert", "take", ...
+	Class  string // of a Copy: how its elements lie (see device.KernelNamer), or "fill", "convert", "take", ...
 	Kernel string // of a Copy between elements of one type: what the device ran, as "shuffle.32"
 }
 

@@ -7,7 +7,7 @@ import (
 // planBlocks plans a quantization that finds the scales of blocks: rows along the last axis.
 func (p *problem) planBlocks(dst, src, scale layout.Layout, by scaling) (Launch, error) {
 	last := dst.Rank() - 1
-	block := axis{dst.Dim(last), dst.Stride(last), src.Stride(last)}
+	block := axis{N: dst.Dim(last), D: dst.Stride(last), S: src.Stride(last)}
 	sides := [5]layout.Layout{dst, src, scale}
 	all := make([]*layout.Layout, len(sides))
 	for i := range sides {
@@ -41,11 +41,11 @@ func (p *problem) planBlocks(dst, src, scale layout.Layout, by scaling) (Launch,
 
 // cutBlocks cuts as cut does, with an axis of a block's elements behind the others.
 func (p *scaled) cutBlocks(k *parameters, block axis) error {
-	if block.n >= limit {
+	if block.N >= limit {
 		return errTooLarge
 	}
 	const each = 4 // rounds of loops for an element: 13 for 8 of them were counted, of 8 bits 29
-	if err := p.target.checkRounds(each * block.n); err != nil {
+	if err := p.target.checkRounds(each * block.N); err != nil {
 		return err
 	}
 	var of [4]parameters
@@ -53,7 +53,7 @@ func (p *scaled) cutBlocks(k *parameters, block axis) error {
 		axes := p.innermostFirst()
 		for a := range axes {
 			if i > 0 {
-				axes[a].s = p.terms[i-1].Stride(len(axes) - 1 - a)
+				axes[a].S = p.terms[i-1].Stride(len(axes) - 1 - a)
 			}
 		}
 		if err := of[i].cutElements(p.spec(Blocks), axes); err != nil {

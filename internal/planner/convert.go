@@ -213,7 +213,7 @@ func (c *casting) offerElements(best *offer) (offer, refusal) {
 
 func (c *casting) planElements(k *parameters) error {
 	in, words := c.inner(0), c.anywhere.Form == CastWords
-	rows := c.target.CPU && in.d == 1 && in.s == 1 && in.n >= shortSide
+	rows := c.target.CPU && in.D == 1 && in.S == 1 && in.N >= shortSide
 	switch {
 	case words && rows && c.anywhere.pair(): // others have no loop over words
 		return chunking{c.problem}.planWords(k, 1, cpuWords)
@@ -229,7 +229,7 @@ func (c *casting) planElements(k *parameters) error {
 // source/dense.h.
 func (p *casting) planRows(k *parameters) refusal {
 	in, each := p.inner(0), p.rows.denseItem()
-	if in.d != 1 || in.s != 1 || in.n < each {
+	if in.D != 1 || in.S != 1 || in.N < each {
 		return notRows
 	}
 	rest := p.innermostFirst()[1:]
@@ -239,24 +239,24 @@ func (p *casting) planRows(k *parameters) refusal {
 		same = 0
 	}
 	for _, a := range rest {
-		if a.d%each != 0 {
+		if a.D%each != 0 {
 			phase = each - 1
 		}
-		if (a.d-a.s)%each != 0 {
+		if (a.D-a.S)%each != 0 {
 			same = 0
 		}
 	}
-	items := axis{(phase + in.n + each - 1) / each, each, each}
-	block := p.target.denseBlock(items.n, rest)
-	if items.n <= block {
-		rows := parameters{length: in.n, ta: same, inner: []axis{items}}
+	items := axis{N: (phase + in.N + each - 1) / each, D: each, S: each}
+	block := p.target.denseBlock(items.N, rest)
+	if items.N <= block {
+		rows := parameters{length: in.N, ta: same, inner: []axis{items}}
 		err := rows.cutItems(rest, block)
 		if d, s := rows.reach(); err == nil && max(d, s) < limit/8 { // bytes in 32 bits
 			*k = rows
 			return ""
 		}
 	}
-	parts := parameters{length: in.n, ta: same, flat: 1}
+	parts := parameters{length: in.N, ta: same, flat: 1}
 	parts.cutAxis(items, block)
 	if parts.setOuter(rest...) != nil {
 		return noRoom
@@ -269,7 +269,7 @@ func (p *casting) planRows(k *parameters) refusal {
 // with what is the same for all of them.
 func (t Target) denseBlock(items int64, rows []axis) int64 {
 	for _, a := range rows {
-		items = min(items*a.n, limit)
+		items = min(items*a.N, limit)
 	}
 	block := int64(itemsPerBlock)
 	for block < 8*itemsPerBlock && items >= 4*t.fewBlocks()*block {

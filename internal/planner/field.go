@@ -28,29 +28,29 @@ func (p *tiling) offerFields() (offer, refusal) {
 		return offer{}, noFields
 	}
 	in, unit := p.inner(0), int64(p.dBits)
-	rows := in.d == 1 && in.s == 1
+	rows := in.D == 1 && in.S == 1
 	switch {
-	case rows && (len(p.axes) == 1 || in.n > widestField || unit > 2 || unit == 2 && in.n != 3):
+	case rows && (len(p.axes) == 1 || in.N > widestField || unit > 2 || unit == 2 && in.N != 3):
 		return offer{}, noFields
-	case !rows && unit > 1 && in.d == 1 && (in.s < 2 || in.s*unit > nearPitch): // reading elements is cheaper
+	case !rows && unit > 1 && in.D == 1 && (in.S < 2 || in.S*unit > nearPitch): // reading elements is cheaper
 		return offer{}, noFields
 	}
 	q := p.narrow(1, rows)
 	rest := q.innermostFirst()
 	field, x, rest := rest[0], rest[1], rest[2:]
-	pitch, width, step := x.d, field.n, x.s
+	pitch, width, step := x.D, field.N, x.S
 	switch {
 	case pitch == unit && unit == 1 || pitch > widestPitch:
 		return offer{}, noFields
-	case x.n < fewFields:
+	case x.N < fewFields:
 		return offer{}, tooFewFields
-	case x.n >= limit:
+	case x.N >= limit:
 		return offer{}, longAxes
 	}
 	var k parameters
-	k.length = (x.n-1)*pitch + width
-	k.na, k.nb = uint32(x.n), uint32(width)
-	k.run = []axis{{pitch, pitch, step}}
+	k.length = (x.N-1)*pitch + width
+	k.na, k.nb = uint32(x.N), uint32(width)
+	k.run = []axis{{N: pitch, D: pitch, S: step}}
 	k.sa = GroupSize / pitch * pitch
 	if pitch <= nearPitch && step >= width && step <= nearPitch {
 		k.nearFields(width, pitch, step)

@@ -25,7 +25,7 @@ func joinDefines(Spec) []string { return []string{"ROWS " + strconv.Itoa(joinRow
 // rowsShareIndices reports whether elements along the innermost axis are neighbours on
 // both sides, of which all have their indices in common.
 func (p *indexed) rowsShareIndices() bool {
-	return len(p.axes) > 0 && p.inner(0).d == 1 && p.inner(0).s == 1 && p.steps[0] == 0
+	return len(p.axes) > 0 && p.inner(0).D == 1 && p.inner(0).S == 1 && p.steps[0] == 0
 }
 
 // joins reports whether a take is join's: of elements below a byte, and
@@ -39,8 +39,8 @@ func (p *indexed) joins() bool {
 		return true
 	}
 	fits := 2*(2*len(p.axes)+joinAxes)+len(p.by) <= joinRoom
-	n := p.inner(0).n
-	return fits && n >= 16 && p.rowsShareIndices() && (len(p.axes) == 1 || p.inner(1).d == n)
+	n := p.inner(0).N
+	return fits && n >= 16 && p.rowsShareIndices() && (len(p.axes) == 1 || p.inner(1).D == n)
 }
 
 // joinAxes are the axes that planning adds: an element's parts, chunks, and the cut one.
@@ -65,13 +65,13 @@ func (p *indexed) split() {
 func (p *problem) narrow(bits int, rows bool) *problem {
 	q, per := p.clone(), int64(p.dBits/bits)
 	for i := range q.axes {
-		q.axes[i].d *= per
-		q.axes[i].s *= per
+		q.axes[i].D *= per
+		q.axes[i].S *= per
 	}
 	if rows {
-		q.axes[len(q.axes)-1] = axis{p.inner(0).n * per, 1, 1}
+		q.axes[len(q.axes)-1] = axis{N: p.inner(0).N * per, D: 1, S: 1}
 	} else {
-		q.axes = append(q.axes, axis{per, 1, 1})
+		q.axes = append(q.axes, axis{N: per, D: 1, S: 1})
 	}
 	q.dBase *= per
 	q.sBase *= per
@@ -83,7 +83,7 @@ func (p *problem) narrow(bits int, rows bool) *problem {
 // planJoin plans the blocks of join, of elements that split made.
 func (p chunking) planJoin(k *parameters) error {
 	rest := p.takeRun(k, len(p.axes))
-	per, width := int64(128/p.dBits), k.run[0].n
+	per, width := int64(128/p.dBits), k.run[0].N
 	k.ta = uint32(min(width, limit))
 	k.nb = uint32(min(k.length/width, limit))
 	if width*int64(p.dBits) < 32 {
@@ -96,7 +96,7 @@ func (p chunking) planJoin(k *parameters) error {
 	}
 	err := p.cutChunks(k, per, block, rest)
 	if k.words > 0 { // several runs
-		k.run = append(append(k.run, k.inner[1:]...), axis{int64(k.cut), k.d, k.s})
+		k.run = append(append(k.run, k.inner[1:]...), axis{N: int64(k.cut), D: k.d, S: k.s})
 	}
 	return err
 }

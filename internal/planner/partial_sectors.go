@@ -22,7 +22,7 @@ const (
 func (p *problem) uneven(bytes int64) bool {
 	sum := p.dBase
 	for i := 1; i < len(p.axes); i++ {
-		sum |= p.inner(i).d
+		sum |= p.inner(i).D
 	}
 	return sum*int64(p.dBits)%(8*bytes) != 0
 }
@@ -44,7 +44,7 @@ func (p *problem) partialSectors(spec Spec, k *parameters) float64 {
 // offerChunks offers chunks for rows of wider elements, of 16-bit elements if they do not run
 // backwards, where they are cheaper than the blocks of an element form.
 func (p *problem) offerChunks(f Form) (offer, refusal) {
-	step := p.inner(0).s
+	step := p.inner(0).S
 	back := p.dBits == 32 && step == -1
 	switch {
 	case p.target.CPU:
@@ -53,7 +53,7 @@ func (p *problem) offerChunks(f Form) (offer, refusal) {
 		return offer{}, tooManyAxes
 	case p.dBits < 32 || p.dBits == 128:
 		return offer{}, otherWidth
-	case p.sBits > 0 && step != 1 && !back, p.inner(0).n*int64(p.dBits)/8 < shortRow:
+	case p.sBits > 0 && step != 1 && !back, p.inner(0).N*int64(p.dBits)/8 < shortRow:
 		return offer{}, notRows
 	case p.sBits == 0 && len(p.axes) > 1: // sectors at rows' ends stay partial, which costs most
 		return offer{}, wholeSectors

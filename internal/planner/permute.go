@@ -5,6 +5,8 @@ import (
 	"math/bits"
 	"slices"
 	"strconv"
+
+	"github.com/restride/restride/internal/nest"
 )
 
 const (
@@ -71,9 +73,9 @@ const (
 // step is a step of a side along a bit, in elements.
 func (t *permutation) step(side int, b bit) int64 {
 	if side == toDst {
-		return t.axes[b.axis].d << b.level
+		return t.axes[b.axis].D << b.level
 	}
-	return t.axes[b.axis].s << b.level
+	return t.axes[b.axis].S << b.level
 }
 
 // permutes returns the tile of a permutation within and between words, if that is
@@ -81,7 +83,7 @@ func (t *permutation) step(side int, b bit) int64 {
 // words.
 func (p *tiling) permutes() (*permutation, refusal) {
 	in := p.inner(0)
-	rows := magnitude(in.s) == 1 && in.n*int64(p.dBits) >= sectorBytes*8
+	rows := nest.Magnitude(in.S) == 1 && in.N*int64(p.dBits) >= sectorBytes*8
 	switch {
 	case p.dBits == 1 || p.dBits > 16:
 		return nil, otherWidth
@@ -91,9 +93,9 @@ func (p *tiling) permutes() (*permutation, refusal) {
 	t := &permutation{p: p.problem, axes: p.innermostFirst(), n: make([]int, len(p.axes)), base: [2]int64{p.dBase, p.sBase}}
 	for _, a := range t.axes {
 		switch {
-		case a.s == 0:
+		case a.S == 0:
 			return nil, repeatsAxis
-		case a.n >= limit || magnitude(a.s) >= limit || a.d >= limit:
+		case a.N >= limit || nest.Magnitude(a.S) >= limit || a.D >= limit:
 			return nil, longAxes
 		}
 	}
@@ -122,7 +124,7 @@ func (p *tiling) permutes() (*permutation, refusal) {
 	for side := range t.words {
 		reach := int64(0)
 		for _, b := range t.tile {
-			reach += magnitude(t.step(side, b))
+			reach += nest.Magnitude(t.step(side, b))
 		}
 		if reach >= limit/2 {
 			return nil, longAxes
@@ -138,7 +140,7 @@ func (t *permutation) fill(side int) []bit {
 	for j := range wordBits(t.p.dBits) {
 		found := -1
 		for i := range n {
-			if n[i] < t.even(i) && magnitude(t.step(side, bit{i, n[i]})) == 1<<j {
+			if n[i] < t.even(i) && nest.Magnitude(t.step(side, bit{i, n[i]})) == 1<<j {
 				found = i
 				break
 			}
@@ -165,7 +167,7 @@ func (t *permutation) aligned(side int, base, per int64, but ...bit) bool {
 		for slices.Contains(but, bit{i, level}) {
 			level++
 		}
-		if t.axes[i].n > 1<<level && t.step(side, bit{i, level})%per != 0 {
+		if t.axes[i].N > 1<<level && t.step(side, bit{i, level})%per != 0 {
 			return false
 		}
 	}
@@ -191,7 +193,7 @@ func (t *permutation) neighbours(side int) []bit {
 func (t *permutation) rest(side int, but ...bit) []bit {
 	rest := without(t.tile, but)
 	slices.SortStableFunc(rest, func(a, b bit) int {
-		return int(magnitude(t.step(side, a)) - magnitude(t.step(side, b)))
+		return int(nest.Magnitude(t.step(side, a)) - nest.Magnitude(t.step(side, b)))
 	})
 	return rest
 }
@@ -293,7 +295,7 @@ func (t *permutation) plan(k *parameters) (Spec, bool) {
 	// The blocks: first those along the axes that the tile does not divide.
 	var cut []int
 	for i := range t.n {
-		if t.axes[i].n > t.extent(i) {
+		if t.axes[i].N > t.extent(i) {
 			cut = append(cut, i)
 		}
 	}
@@ -301,10 +303,10 @@ func (t *permutation) plan(k *parameters) (Spec, bool) {
 	cut = append(cut, len(t.n), len(t.n)) // trivial ones
 	a, b := p.inner(cut[0]), p.inner(cut[1])
 	ta, tb := t.extent(cut[0]), t.extent(cut[1])
-	k.na, k.ta, k.nb, k.tb = uint32(a.n), uint32(ta), uint32(b.n), uint32(tb)
+	k.na, k.ta, k.nb, k.tb = uint32(a.N), uint32(ta), uint32(b.N), uint32(tb)
 	var outer []axis
 	for i, c := range cut {
-		if x := p.inner(c).blocks(t.extent(c)); i < 2 || x.n > 1 {
+		if x := p.inner(c).Blocks(t.extent(c)); i < 2 || x.N > 1 {
 			outer = append(outer, x)
 		}
 	}

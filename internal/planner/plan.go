@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/restride/restride/internal/backend"
+	"github.com/restride/restride/internal/nest"
 	"github.com/restride/restride/layout"
 )
 
@@ -46,7 +47,7 @@ type Launch struct {
 	Local  uint32 // work-items in each
 	Params []byte // the parameters that the kernel reads, with a capacity of Spec.ParameterBytes at least
 	Bytes  int64  // that will be written
-	Class  string // of a copy, as layout.Class has them; else "fill", "convert", "take", ...
+	Class  string // of a copy, as nest.Class has them; else "fill", "convert", "take", ...
 
 	Arguments []Argument // of the kernel, in its order
 
@@ -93,9 +94,8 @@ type problem struct {
 	axes         []axis
 	dBits, sBits int // sBits 0: a fill
 	signed       bool
-	bytes        int64        // of dst; or tooMany
-	dBase, sBase int64        // dst's and src's first element
-	class        layout.Class // of a copy
+	bytes        int64 // of dst; or tooMany
+	dBase, sBase int64 // dst's and src's first element
 	d, s         base
 	manyAxes     bool                 // only kernels with Spec.ManyAxes have room for the parameters
 	notes        *[]backend.Candidate // gets the planners' answers; nil: nobody asks
@@ -109,7 +109,7 @@ const tooMany = -1
 func (p *problem) planCopy(dst, src layout.Layout, bits int) (Launch, error) {
 	p.simplify(dst, src, bits, 128)
 	p.sBits = p.dBits
-	return p.plan(p.class.String(), func(p *problem, k *parameters) (Spec, error) {
+	return p.plan(nest.ClassOf(p.axes, 1, 1).String(), func(p *problem, k *parameters) (Spec, error) {
 		return choose(copyPlanners, newTiling(p), p, k)
 	})
 }
@@ -139,16 +139,13 @@ func (p *problem) simplify(dst, src layout.Layout, bits, limit int) {
 	d, s := dst, src
 	layout.Simplify(&d, &s)
 	wide := layout.Widen(bits, limit, &d, &s)
-	p.class = layout.ClassOf(&d, &s)
 	p.walk(d, s, dst.Offset(), src.Offset(), wide, int64(wide/bits))
 }
 
 // walk takes over simplified layouts whose elements of the given width are per of the
 // operands' each.
 func (p *problem) walk(d, s layout.Layout, dOffset, sOffset int64, width int, per int64) {
-	for i := range d.Rank() {
-		p.axes = append(p.axes, axis{d.Dim(i), d.Stride(i), s.Stride(i)})
-	}
+	p.axes = nest.Append(p.axes, &d, &s)
 	p.dBits, p.dBase, p.sBase = width, d.Offset(), s.Offset()
 	shift := uint8(bits.TrailingZeros64(uint64(per)))
 	p.d = base{d.Offset()*per - dOffset, shift, 1}
@@ -211,7 +208,7 @@ func (p *problem) spec(f Form) Spec {
 // inner returns the i-th axis from the innermost one; a trivial one beyond.
 func (p *problem) inner(i int) axis {
 	if i >= len(p.axes) {
-		return axis{n: 1}
+		return axis{N: 1}
 	}
 	return p.axes[len(p.axes)-1-i]
 }
@@ -224,23 +221,13 @@ func (p *problem) innermostFirst() []axis {
 }
 
 // dense reports whether dst's elements are neighbours along its innermost axis.
-func (p *problem) dense() bool { return len(p.axes) == 0 || p.inner(0).d == 1 }
+func (p *problem) dense() bool { return len(p.axes) == 0 || p.inner(0).D == 1 }
 
 // nearest returns the axis, counted from the innermost one, along which src's
 // elements are nearest to each other; repeated ones do not count.
 func (p *problem) nearest() int {
-	near := 0
-	for i := range p.axes {
-		if s := magnitude(p.inner(i).s); s != 0 && (p.inner(near).s == 0 || s < magnitude(p.inner(near).s)) {
-			near = i
-		}
+	if len(p.axes) == 0 {
+		return 0
 	}
-	return near
-}
-
-func magnitude(x int64) int64 {
-	if x < 0 {
-		return -x
-	}
-	return x
+	return len(p.axes) - 1 - nest.NearOf(p.axes, 1, 1).Nearest
 }

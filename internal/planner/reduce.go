@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/nest"
 	"github.com/restride/restride/internal/numeric"
 	"github.com/restride/restride/layout"
 )
@@ -81,22 +82,22 @@ func (p *indexed) cutFold(k *parameters, at *layout.Layout) error {
 	var indices parameters // the same axes
 	apart, lines, length := apart(p.axes, p.by), int64(1), int64(1)
 	for i := len(p.axes) - 1; i >= 0; i-- {
-		x, ofAt := p.axes[i], axis{n: p.axes[i].n, s: at.Stride(i)}
-		if apart[i] && x.n < limit && lines*x.n < limit {
-			lines *= x.n
+		x, ofAt := p.axes[i], axis{N: p.axes[i].N, S: at.Stride(i)}
+		if apart[i] && x.N < limit && lines*x.N < limit {
+			lines *= x.N
 			k.inner, indices.inner = append(k.inner, x), append(indices.inner, ofAt)
 			continue
 		}
-		if length >= limit || x.n >= limit {
+		if length >= limit || x.N >= limit {
 			return errTooLarge
 		}
-		length *= x.n
+		length *= x.N
 		k.run, indices.run = append(k.run, x), append(indices.run, ofAt)
 	}
 	if len(k.run) == 0 {
-		k.run, indices.run = []axis{{n: 1}}, []axis{{n: 1}}
+		k.run, indices.run = []axis{{N: 1}}, []axis{{N: 1}}
 	}
-	rows := length / k.run[0].n
+	rows := length / k.run[0].N
 	if rows >= limit {
 		return errTooLarge
 	}
@@ -104,9 +105,9 @@ func (p *indexed) cutFold(k *parameters, at *layout.Layout) error {
 	if err := p.target.checkRounds(length*int64(2+len(p.by)) + rows*int64(len(k.run)+2)); err != nil {
 		return err
 	}
-	k.length, k.span, k.nb = k.run[0].n, uint32(rows), uint32(p.target.foldClasses(lines, length))
-	k.cutAxis(axis{n: lines * int64(k.nb)}, int64(p.spec(Fold).group()))
-	indices.outer = []axis{{n: k.outer[0].n}}
+	k.length, k.span, k.nb = k.run[0].N, uint32(rows), uint32(p.target.foldClasses(lines, length))
+	k.cutAxis(axis{N: lines * int64(k.nb)}, int64(p.spec(Fold).group()))
+	indices.outer = []axis{{N: k.outer[0].N}}
 	p.appendIndices(k, &indices, 1)
 	return k.setOuter()
 }
@@ -132,11 +133,11 @@ func apart(axes []axis, by []layout.Index) []bool {
 	var moves []move
 	add := func(step, n int64, axis int) {
 		if step != 0 && n > 1 {
-			moves = append(moves, move{magnitude(step), n, axis})
+			moves = append(moves, move{nest.Magnitude(step), n, axis})
 		}
 	}
 	for i, x := range axes {
-		add(x.s, x.n, i)
+		add(x.S, x.N, i)
 	}
 	for _, x := range by {
 		add(x.Stride, x.Extent, -1)

@@ -26,7 +26,7 @@ func HalveReduce(dst, src layout.Layout, by []layout.Index) int {
 	p.walk(src, dst, src.Offset(), dst.Offset(), 8, 1)
 	first := -1
 	for i, apart := range apart(p.axes, by) {
-		if p.axes[i].n < 2 {
+		if p.axes[i].N < 2 {
 			continue
 		}
 		if !apart {

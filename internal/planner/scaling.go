@@ -108,20 +108,20 @@ func (p *scaled) gather() (Spec, refusal) {
 	}
 	each, last := s.scaledItem(), len(p.axes)-1
 	in := &p.axes[last]
-	whole := in.d == 1 && in.s == 1 && in.n%each == 0 && p.dBase%each == 0 && p.sBase%each == 0
+	whole := in.D == 1 && in.S == 1 && in.N%each == 0 && p.dBase%each == 0 && p.sBase%each == 0
 	for i := range p.terms {
 		whole = whole && p.terms[i].Stride(last) == 0
 	}
 	for _, a := range p.axes[:last] {
-		whole = whole && a.d%each == 0 && a.s%each == 0
+		whole = whole && a.D%each == 0 && a.S%each == 0
 	}
 	if !whole {
 		return s, sharedTerms
 	}
-	in.n /= each
+	in.N /= each
 	for i := range p.axes[:last] {
-		p.axes[i].d /= each
-		p.axes[i].s /= each
+		p.axes[i].D /= each
+		p.axes[i].S /= each
 	}
 	shift := uint8(bits.TrailingZeros64(uint64(each)))
 	p.d, p.s = base{p.d.add, shift, 1}, base{p.s.add, shift, 1}
@@ -206,7 +206,7 @@ func (p *scaled) cut(k *parameters, spec Spec) error {
 		q := problem{target: p.target, dBits: p.dBits, dBase: p.dBase, bytes: p.bytes, axes: slices.Clone(p.axes)}
 		for a := range q.axes {
 			if i > 0 {
-				q.axes[a].s = p.terms[i-1].Stride(a)
+				q.axes[a].S = p.terms[i-1].Stride(a)
 			}
 		}
 		var err error
@@ -231,9 +231,9 @@ func (p *scaled) cut(k *parameters, spec Spec) error {
 // rows begin and end, in items, up to the 32 that a warp stores at once, and up to plankey.Period,
 // as operands whose offsets are the same modulo that share a plan.
 func (p *scaled) apart(item int64) uint32 {
-	all := min(32, plankey.Period/item) | p.dBase | p.inner(0).n
+	all := min(32, plankey.Period/item) | p.dBase | p.inner(0).N
 	for _, a := range p.axes[:len(p.axes)-1] {
-		all |= a.d
+		all |= a.D
 	}
 	return uint32(all & -all)
 }
@@ -290,7 +290,7 @@ func (k *parameters) paired(other *parameters) []byte {
 	pair := func(a, b []axis) []axis {
 		out := slices.Clone(a)
 		for i := range out {
-			out[i].d, out[i].s = a[i].s, b[i].s
+			out[i].D, out[i].S = a[i].S, b[i].S
 		}
 		return out
 	}

@@ -94,7 +94,7 @@ func (p *tiling) shuffled(apart bool) (*shape, refusal) {
 		return nil, notDense
 	}
 	for _, a := range p.axes {
-		if a.n >= limit {
+		if a.N >= limit {
 			return nil, longAxes
 		}
 	}
@@ -117,7 +117,7 @@ func (t *shape) lead(need int64) {
 	lead := func(order []int) int {
 		size := int64(1)
 		for low, i := range order {
-			n := t.p.inner(i).n
+			n := t.p.inner(i).N
 			cut := min(n, (need+size-1)/size)
 			t.n[i] = max(t.n[i], cut)
 			if size *= cut; size >= need {
@@ -130,7 +130,7 @@ func (t *shape) lead(need int64) {
 }
 
 // cut reports whether the tile has a part of an axis only.
-func (t *shape) cut(i int) bool { return t.n[i] < t.p.inner(i).n }
+func (t *shape) cut(i int) bool { return t.n[i] < t.p.inner(i).N }
 
 func (t *shape) count(axes []int) int64 {
 	n := int64(1)
@@ -179,7 +179,7 @@ func (t *shape) grow() {
 // costs.
 func (t *shape) level() {
 	for _, i := range []int{t.a(), t.b()} {
-		n, old := t.p.inner(i).n, t.n[i]
+		n, old := t.p.inner(i).N, t.n[i]
 		best, chosen, last := t.total(), old, old
 		for eighths := int64(leastEighths); eighths < mostEighths && old < n; eighths++ {
 			cuts := (8*n + eighths*old - 1) / (eighths * old)
@@ -238,7 +238,7 @@ func (t *shape) extend(side int) bool {
 		*low++
 	}
 	i := order[*low-1]
-	t.n[i] = min(t.p.inner(i).n, 2*t.n[i])
+	t.n[i] = min(t.p.inner(i).N, 2*t.n[i])
 	return true
 }
 
@@ -246,7 +246,7 @@ func (t *shape) extend(side int) bool {
 func (t *shape) blocks() int64 {
 	blocks := int64(1)
 	for i, n := range t.n {
-		blocks *= (t.p.inner(i).n + n - 1) / n
+		blocks *= (t.p.inner(i).N + n - 1) / n
 	}
 	return blocks
 }

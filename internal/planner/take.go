@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"slices"
 
+	"github.com/restride/restride/internal/nest"
 	"github.com/restride/restride/layout"
 )
 
@@ -157,7 +158,7 @@ func (p *indexed) appendIndices(k, indices *parameters, per int64) {
 func (p *indexed) cut(f Form, k *parameters, rounds int64) error {
 	q := problem{target: p.target, dBits: p.dBits, dBase: p.dBase, bytes: p.bytes, axes: slices.Clone(p.axes)}
 	for i := range q.axes {
-		q.axes[len(q.axes)-1-i].s = p.steps[i]
+		q.axes[len(q.axes)-1-i].S = p.steps[i]
 	}
 	*k, p.indices = parameters{}, parameters{}
 	if err := p.cutFor(p.problem, f, k, rounds); err != nil {
@@ -264,22 +265,22 @@ func (p *indexed) picks() refusal {
 		return tooManyAxes
 	case p.dBits > mostPicked:
 		return otherWidth
-	case in.d != 1:
+	case in.D != 1:
 		return notDense
 	case len(p.steps) == 0 || p.steps[0] != 1:
 		return notNear
-	case in.n < 4*per:
+	case in.N < 4*per:
 		return shortAxes
 	}
 	reach := int64(0)
-	if in.s != 0 {
-		reach = min(magnitude(in.s), limit) * per
+	if in.S != 0 {
+		reach = min(nest.Magnitude(in.S), limit) * per
 	}
 	for _, x := range p.by {
-		if x.Extent < 1 || x.Extent >= limit || magnitude(x.Stride) >= limit {
+		if x.Extent < 1 || x.Extent >= limit || nest.Magnitude(x.Stride) >= limit {
 			return notNear
 		}
-		reach += (x.Extent - 1) * magnitude(x.Stride)
+		reach += (x.Extent - 1) * nest.Magnitude(x.Stride)
 		if reach >= limit {
 			return notNear
 		}
@@ -294,8 +295,8 @@ func (p *indexed) picks() refusal {
 // move, is the only one that these depend on: blocks have many indices of the next one, for which
 // places are the same, if 32 bits reach these.
 func (p *indexed) byColumns() bool {
-	in, n := p.inner(0), p.inner(0).n
-	if len(p.axes) < 2 || p.dBits < 8 || p.dBits > 64 || in.d != 1 || p.steps[0] == 0 || n < 4*GroupSize || n >= limit || p.inner(1).n < takeRepeats || p.inner(1).n >= limit {
+	in, n := p.inner(0), p.inner(0).N
+	if len(p.axes) < 2 || p.dBits < 8 || p.dBits > 64 || in.D != 1 || p.steps[0] == 0 || n < 4*GroupSize || n >= limit || p.inner(1).N < takeRepeats || p.inner(1).N >= limit {
 		return false
 	}
 	for _, s := range p.steps[1:] {
@@ -304,15 +305,15 @@ func (p *indexed) byColumns() bool {
 		}
 	}
 	reach := limit / (int64(p.dBits) / 8)
-	if magnitude(in.s) >= reach/n {
+	if nest.Magnitude(in.S) >= reach/n {
 		return false
 	}
-	reach -= n * magnitude(in.s)
+	reach -= n * nest.Magnitude(in.S)
 	for _, x := range p.by {
-		if x.Extent >= limit || magnitude(x.Stride) >= limit {
+		if x.Extent >= limit || nest.Magnitude(x.Stride) >= limit {
 			return false
 		}
-		if reach -= x.Extent * magnitude(x.Stride); reach <= 0 {
+		if reach -= x.Extent * nest.Magnitude(x.Stride); reach <= 0 {
 			return false
 		}
 	}
@@ -326,17 +327,17 @@ const columnsOf = 0
 // rows: see source/take.h.
 func (k *parameters) cutColumns(spec Spec, axes []axis, blocks int64) error {
 	column, row := axes[0], axes[1]
-	parts := (column.n + spec.items()*GroupSize - 1) / (spec.items() * GroupSize)
+	parts := (column.N + spec.items()*GroupSize - 1) / (spec.items() * GroupSize)
 	total := parts
 	for _, b := range axes[1:] {
-		total = min(total*b.n, limit)
+		total = min(total*b.N, limit)
 	}
 	rows := min(max(total/blocks, 4), 64)
 	side := max(1, 32/int64(spec.DstBits))
-	k.cutAxis(column, ((column.n+parts-1)/parts+side-1)/side*side)
-	k.flat, k.tb, k.span = 1, uint32(rows), uint32(row.n)
-	k.inner = []axis{{rows, row.d, row.s}}
-	return k.setOuter(append([]axis{row.blocks(rows)}, axes[2:]...)...)
+	k.cutAxis(column, ((column.N+parts-1)/parts+side-1)/side*side)
+	k.flat, k.tb, k.span = 1, uint32(rows), uint32(row.N)
+	k.inner = []axis{{N: rows, D: row.D, S: row.S}}
+	return k.setOuter(append([]axis{row.Blocks(rows)}, axes[2:]...)...)
 }
 
 // cutFor cuts one side into blocks of so many rounds.
@@ -366,10 +367,10 @@ func (k *parameters) numberRows(indices *parameters) int64 {
 	k.nb = 1
 	for i := range indices.inner {
 		a := &indices.inner[i]
-		if a.d = 0; a.s != 0 {
+		if a.D = 0; a.S != 0 {
 			k.run = append(k.run, *a)
-			a.d = int64(k.nb)
-			k.nb *= uint32(a.n)
+			a.D = int64(k.nb)
+			k.nb *= uint32(a.N)
 		}
 	}
 	indices.run = k.run

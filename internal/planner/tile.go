@@ -3,6 +3,8 @@ package planner
 import (
 	"math"
 	"slices"
+
+	"github.com/restride/restride/internal/nest"
 )
 
 // Plans for parallel targets, GPUs: a copy whose sides are dense along different
@@ -164,12 +166,12 @@ func (t *tiling) offerBatch(best *offer) (offer, refusal) {
 func (p *problem) srcOrder() []int {
 	var order []int
 	for i := range p.axes {
-		if p.inner(i).s != 0 {
+		if p.inner(i).S != 0 {
 			order = append(order, i)
 		}
 	}
 	slices.SortStableFunc(order, func(i, j int) int {
-		a, b := magnitude(p.inner(i).s), magnitude(p.inner(j).s)
+		a, b := nest.Magnitude(p.inner(i).S), nest.Magnitude(p.inner(j).S)
 		switch {
 		case a < b:
 			return -1
@@ -201,9 +203,9 @@ func (p *problem) sectors(order []int) float64 {
 			break
 		}
 		a := p.inner(i)
-		n := min(float64(a.n), need/got)
+		n := min(float64(a.N), need/got)
 		got *= n
-		sectors *= min(n, max(1, n*float64(magnitude(a.s))/perSector))
+		sectors *= min(n, max(1, n*float64(nest.Magnitude(a.S))/perSector))
 	}
 	return sectors * need / got
 }
@@ -217,7 +219,7 @@ func (p *problem) scattered() bool {
 // short reports whether narrow elements are neighbours in rows shorter than a vector, with
 // no gaps between these in dst.
 func (p *tiling) short() bool {
-	return !p.spaced() && p.dBits < 32 && p.inner(0).n*int64(p.dBits) < vector*8
+	return !p.spaced() && p.dBits < 32 && p.inner(0).N*int64(p.dBits) < vector*8
 }
 
 // others returns the axes but these, innermost first.

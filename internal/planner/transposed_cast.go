@@ -3,6 +3,8 @@ package planner
 import (
 	"math/bits"
 	"strconv"
+
+	"github.com/restride/restride/internal/nest"
 )
 
 // Casts whose sides are dense along different axes: see source/cast_lines.h.
@@ -43,20 +45,20 @@ func (c *casting) turn() {
 		c.unturned = otherWidth
 	case near == 0:
 		c.unturned = notTurned
-	case b.d != 1:
+	case b.D != 1:
 		c.unturned = notDense
-	case magnitude(a.s) != 1:
+	case nest.Magnitude(a.S) != 1:
 		c.unturned = sourceGaps
-	case min(a.n, b.n) < shortTransposedCast:
+	case min(a.N, b.N) < shortTransposedCast:
 		c.unturned = shortAxes
-	case max(a.n, b.n) >= limit:
+	case max(a.N, b.N) >= limit:
 		c.unturned = longAxes
 	case !c.scattered():
 		c.unturned = notScattered
 	default:
 		c.turned = &transposition{c.clone(), near}
 		c.turned.sBits = int(c.rows.SrcBits)
-		if a.s < 0 { // before it is found out where lines begin
+		if a.S < 0 { // before it is found out where lines begin
 			c.turned.reverseAxis(near)
 		}
 	}
@@ -144,7 +146,7 @@ func (p *transposition) castCost(cast Spec) cost {
 	}
 	a, b := p.inner(p.near), p.inner(0)
 	each := (p.count() + k.blocks - 1) / k.blocks
-	lines := min(max(each/b.n, 1), a.n) // of dst, in a block; neighbours are read from one sector
+	lines := min(max(each/b.N, 1), a.N) // of dst, in a block; neighbours are read from one sector
 	reads := touched(each/lines, lines*int64(p.sBits)/8, false)
 	// Of the kernel's instructions, as predicted for several shapes.
 	return cost{blocks: k.blocks, instructions: 50 + 186*each/1024, sectors: reads + touched(1, each*int64(p.dBits)/8, true)}

@@ -62,7 +62,7 @@ func (p *problem) planWhere(dst, cond, a, b layout.Layout, bits int) (Launch, er
 func (p *problem) toward(l *layout.Layout) *problem {
 	q := p.clone()
 	for i := range q.axes {
-		q.axes[i].s = l.Stride(i)
+		q.axes[i].S = l.Stride(i)
 	}
 	return q
 }
@@ -78,13 +78,13 @@ func (c *choosing) offerBlend() (offer, refusal) {
 		return offer{}, tooManyAxes
 	case c.dBits > mostBlended:
 		return offer{}, otherWidth
-	case in.d != 1:
+	case in.D != 1:
 		return offer{}, notDense
-	case in.n < int64(128/c.dBits):
+	case in.N < int64(128/c.dBits):
 		return offer{}, shortAxes
 	}
 	for _, q := range []*problem{c.problem, c.b, c.cond} {
-		if s := q.inner(0).s; s != 0 && s != 1 {
+		if s := q.inner(0).S; s != 0 && s != 1 {
 			return offer{}, notBlended
 		}
 	}
@@ -94,7 +94,7 @@ func (c *choosing) offerBlend() (offer, refusal) {
 
 // rowRepeats is 1 if rows of a source have one element.
 func rowRepeats(p *problem) uint32 {
-	if p.inner(0).s == 0 {
+	if p.inner(0).S == 0 {
 		return 1
 	}
 	return 0
@@ -113,7 +113,7 @@ func (c *choosing) cut(spec Spec, k *parameters) error {
 	}
 	for i, axes := range [][]axis{cond.outer, cond.inner, cond.run} {
 		for j := range axes {
-			axes[j].d = [][]axis{b.outer, b.inner, b.run}[i][j].s
+			axes[j].D = [][]axis{b.outer, b.inner, b.run}[i][j].S
 		}
 	}
 	k.da, k.sa = b.s, cond.s

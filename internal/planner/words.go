@@ -88,14 +88,14 @@ func (p chunking) choosePack(k *parameters) (Spec, error) {
 	if p.dense() && p.sBits > 0 && !p.manyAxes {
 		same, long := p.sBits == p.dBits, p.longRows()
 		switch {
-		case same && (len(p.axes) == 0 || in.s == 1) && (long || p.target.CPU):
+		case same && (len(p.axes) == 0 || in.S == 1) && (long || p.target.CPU):
 			spec.Form = Run
-		case !same && in.s == 1 && long:
+		case !same && in.S == 1 && long:
 			spec.Form = Repack
 		case p.dBits == 1:
-		case same && in.s == -1 && long:
+		case same && in.S == -1 && long:
 			spec.Form, spec.Step = Repack, -1
-		case same && in.s == 0 && long && !p.target.CPU:
+		case same && in.S == 0 && long && !p.target.CPU:
 			spec.Step = repeated
 		}
 	}
@@ -129,9 +129,9 @@ func (p chunking) longRows() bool {
 	}
 	in := p.inner(0)
 	if p.target.CPU {
-		return in.n >= 2*32/int64(p.dBits)
+		return in.N >= 2*32/int64(p.dBits)
 	}
-	return p.dBits < 8 || p.sBits < 8 || in.n >= 8 || len(p.axes) < 2 || p.inner(1).d != in.n
+	return p.dBits < 8 || p.sBits < 8 || in.N >= 8 || len(p.axes) < 2 || p.inner(1).D != in.N
 }
 
 // spaced reports whether dst's rows are short and have gaps between them: storing their
@@ -140,8 +140,8 @@ func (p *problem) spaced() bool {
 	if p.target.CPU || p.dBits < 8 || p.sBits > 0 && p.sBits != p.dBits || len(p.axes) < 2 {
 		return false
 	}
-	n := p.inner(0).n
-	if p.inner(1).d == n {
+	n := p.inner(0).N
+	if p.inner(1).D == n {
 		return false
 	}
 	if p.sBits == 0 {
@@ -181,10 +181,10 @@ func (p chunking) takeRun(k *parameters, most int) (rest []axis) {
 	length, taken := int64(1), 0
 	for taken < most {
 		a := p.inner(taken)
-		if a.d != length || taken > 0 && length*a.n >= limit {
+		if a.D != length || taken > 0 && length*a.N >= limit {
 			break
 		}
-		length *= a.n
+		length *= a.N
 		k.run = append(k.run, a)
 		taken++
 		if length >= limit { // one axis, whose indices need no division
@@ -192,7 +192,7 @@ func (p chunking) takeRun(k *parameters, most int) (rest []axis) {
 		}
 	}
 	if taken == 0 {
-		k.run = []axis{{n: 1}}
+		k.run = []axis{{N: 1}}
 	}
 	k.length = length
 	return p.innermostFirst()[min(taken, len(p.axes)):]
@@ -202,8 +202,8 @@ func (p chunking) takeRun(k *parameters, most int) (rest []axis) {
 func (p chunking) phase(per int64, rest []axis) int64 {
 	step := per
 	for _, a := range rest {
-		if a.d != 0 {
-			step = min(step, a.d&-a.d) // both are powers of two
+		if a.D != 0 {
+			step = min(step, a.D&-a.D) // both are powers of two
 		}
 	}
 	return per - step + p.dBase%step
@@ -213,7 +213,7 @@ func (p chunking) phase(per int64, rest []axis) int64 {
 // several rows, as rows have other lengths than whole chunks, these rows are one run, which
 // goes on as far as it can. It returns the other axes.
 func (p chunking) takeRows(k *parameters, per int64) (rest []axis) {
-	n := p.inner(0).n
+	n := p.inner(0).N
 	if n > manyChunks*per || n%per == 0 && p.dBase%per == 0 {
 		return p.takeRun(k, 1)
 	}
@@ -236,11 +236,11 @@ func (p chunking) cutChunks(k *parameters, per, block int64, rest []axis) error 
 	if chunks > block {
 		k.flat = 1
 		blocks := (chunks + block - 1) / block
-		k.cutAxis(axis{n: chunks}, (chunks+blocks-1)/blocks)
+		k.cutAxis(axis{N: chunks}, (chunks+blocks-1)/blocks)
 		return k.setOuter(rest...)
 	}
 	k.words = uint32(chunks)
-	k.inner = []axis{{n: chunks}}
+	k.inner = []axis{{N: chunks}}
 	return k.cutItems(rest, block)
 }
 
@@ -273,11 +273,11 @@ func (k *parameters) cutSpans(spans, span, block int64, rest []axis) error {
 	k.span = uint32(span)
 	if spans > block {
 		k.flat = 1
-		k.cutAxis(axis{n: spans}, block)
+		k.cutAxis(axis{N: spans}, block)
 		return k.setOuter(rest...)
 	}
 	k.words = uint32(spans)
-	k.inner = []axis{{n: spans}}
+	k.inner = []axis{{N: spans}}
 	return k.cutItems(rest, block)
 }
 
