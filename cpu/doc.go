@@ -35,7 +35,7 @@
 //
 // Planners (plan.go) are asked in order. Each returns a mover and its cost, or says why not; the
 // cheapest mover moves the blocks of the copy. Queue.KernelName names it, with the width of an
-// element in bits, beside the copy's [nest.Class]:
+// element in bits, beside the copy's class ([device.KernelNamer]):
 //
 //	fields            codes of a few bits at any pitch          bits_fields.go
 //	stride3           three interleaved rows                    copy_stride3.go

@@ -75,7 +75,6 @@ const (
 	notRows      refusal = "rows are not dense on both sides, or too short"
 	isMapped     refusal = "a table is looked up"
 	notInCommon  refusal = "rows have no indices in common"
-	notOrdered   refusal = "the order of elements does not matter, or there is none"
 	sharedTerms  refusal = "rows are not of whole items with terms in common"
 	notBlended   refusal = "rows are not dense or of one element on each side"
 	notByColumns refusal = "indices do not depend on one long innermost axis alone"
