@@ -74,7 +74,7 @@ func (r *runner) plainCopies(roof *report.Roofline) (err error) {
 		return err
 	}
 	if namer, ok := device.As[device.KernelNamer](r.q); ok {
-		roof.Kernel = namer.KernelName(dense(p[0]), dense(p[1]))
+		_, roof.Kernel = namer.KernelName(dense(p[0]), dense(p[1]))
 	}
 	if driver, ok := device.As[device.DriverCopier](r.dev); ok {
 		roof.Driver, err = r.measurePlain(r.meter, "driver", len(p)/2, func(i int) error {

@@ -264,7 +264,7 @@ func (r *runner) run(c cases.Case, out *report.CaseResult, sector int64) (rotati
 	if at.Op != oracle.OpCopy {
 		out.Kernel = string(at.Op) // planners name only copies
 	} else if namer, ok := device.As[device.KernelNamer](r.q); ok {
-		out.Kernel = namer.KernelName(all[0].Dst, all[0].Src)
+		_, out.Kernel = namer.KernelName(all[0].Dst, all[0].Src)
 	}
 	if out.Verified == "" {
 		if out.Verified, err = r.verify(c, at, &all[0]); err != nil {

@@ -1,5 +1,7 @@
 package cpu
 
+import "github.com/restride/restride/internal/nest"
+
 // Transposes with few rows are cut along these, the innermost axis of the destination: parts of
 // few rows each would be too thin for tiles. A part of a row may begin and end within bytes then,
 // in each row at another bit. Unless parts begin with a byte in every row, the first elements of
@@ -13,25 +15,27 @@ const thinPart = 64
 // they cut.
 func (p *parts) thin() bool {
 	cut, last := &p.axes[p.lead-1], &p.axes[p.rank-1]
-	return p.size < thinPart && magnitude(cut.s) == 1 && last.s != 1 && last.d == 1 && last.n >= 4*p.count
+	return p.size < thinPart && nest.Magnitude(cut.S) == 1 && last.S != 1 && last.D == 1 && last.N >= 4*p.count
 }
 
 // columns divides a pair among goroutines along its innermost axis.
 type columns struct {
 	*pair
-	size int64 // indices in a part
+	size int64  // indices in a part
+	ran  string // the mover of the first part
 }
 
 // executeColumns is executePacked by parts of the innermost axis.
 func (j *job) executeColumns(goroutines int, sc *scratch) {
-	n := j.axes[j.rank-1].n
-	c := columns{&j.pair, (n/int64(4*goroutines) + 255) &^ 255}
+	n := j.axes[j.rank-1].N
+	c := columns{pair: &j.pair, size: (n/int64(4*goroutines) + 255) &^ 255}
 	j.columns = c
 	units := (n + c.size - 1) / c.size
 	j.shareOut(&j.columns, goroutines, units, 1, sc)
 	for part := range units {
 		c.run(part*c.size, min(part*c.size+c.leftOut(), n), sc)
 	}
+	j.ran = j.columns.ran
 }
 
 // leftOut is how many elements are left out where a part of a row begins.
@@ -41,7 +45,7 @@ func (c *columns) leftOut() int64 {
 	}
 	per, begins := int64(8/c.dBits), c.dOff
 	for _, x := range c.axes[:c.rank-1] {
-		begins |= x.d
+		begins |= x.D
 	}
 	if begins%per == 0 {
 		return 0
@@ -51,10 +55,13 @@ func (c *columns) leftOut() int64 {
 
 // part runs the parts [lo, hi), but for the elements that are left out.
 func (c *columns) part(lo, hi int64, sc *scratch) {
-	n := c.axes[c.rank-1].n
+	n := c.axes[c.rank-1].N
 	for ; lo < hi; lo++ {
 		first := lo * c.size
 		c.run(first+c.leftOut(), min(first+c.size, n), sc)
+		if lo == 0 {
+			c.ran = sc.sub.mover.name()
+		}
 	}
 }
 
@@ -65,8 +72,8 @@ func (c *columns) run(lo, hi int64, sc *scratch) {
 	}
 	sub := sc.partOf(c.pair)
 	x := &sub.axes[c.rank-1]
-	x.n = hi - lo
-	sub.dOff += lo * x.d
-	sub.sOff += lo * x.s
+	x.N = hi - lo
+	sub.dOff += lo * x.D
+	sub.sOff += lo * x.S
 	sub.runAll(sc)
 }

@@ -37,26 +37,26 @@ func planFields(j *job, _ int64) (mover, int64, refusal) {
 	switch {
 	case j.dBits > 2:
 		return nil, 0, otherWidth
-	case j.class == reversed, j.class == broadcast:
-		return nil, 0, otherClass
+	case j.kind == reversed, j.kind == broadcast:
+		return nil, 0, otherKind
 	}
 	unit, width := int64(j.dBits), int64(j.dBits)
-	if in := j.axes[last]; in.d == 1 && in.s == 1 {
-		width *= in.n
+	if in := j.axes[last]; in.D == 1 && in.S == 1 {
+		width *= in.N
 		last--
 	}
-	if last < 0 || width > widestField || unit == 2 && width != 6 || j.axes[last].n < 8 {
+	if last < 0 || width > widestField || unit == 2 && width != 6 || j.axes[last].N < 8 {
 		return nil, 0, noFields
 	}
 	x := j.axes[last]
-	f.width, f.dStep, f.sStep = width, x.d*unit, x.s*unit
+	f.width, f.dStep, f.sStep = width, x.D*unit, x.S*unit
 	f.near = f.dStep <= nearPitch && f.sStep <= nearPitch && f.sStep >= width
 	if width == 1 && !f.near {
 		return nil, 0, noFields
 	}
 	f.reach = width
 	for _, x := range j.axes[:last+1] {
-		f.reach += max(0, x.n-1) * max(0, x.s) * unit
+		f.reach += max(0, x.N-1) * max(0, x.S) * unit
 	}
 	f.dMask = repeatedOnes(width, f.dStep, 8)
 	if f.near {
@@ -95,19 +95,19 @@ func (f *fields) move(j *job, d, s, na, nb int64, _ *scratch) {
 	per := f.width / unit // elements of a field
 	end := (j.sOff*unit + f.reach + 7) >> 3
 	for i := range na {
-		d, s := d+i*j.a.d, s+i*j.a.s
+		d, s := d+i*j.a.D, s+i*j.a.S
 		// Those whose bits are all in the bytes of this goroutine.
-		first := min(max(0, (j.clipLo-d+j.b.d-1)/j.b.d), nb)
+		first := min(max(0, (j.clipLo-d+j.b.D-1)/j.b.D), nb)
 		after := nb
-		if left := j.clipHi - per - d; left < (nb-1)*j.b.d {
-			after = max(left/j.b.d+1, first)
+		if left := j.clipHi - per - d; left < (nb-1)*j.b.D {
+			after = max(left/j.b.D+1, first)
 			if left < 0 {
 				after = first
 			}
 		}
-		f.part(j, d+(first-1)*j.b.d, s+(first-1)*j.b.s, first > 0)
-		f.row(j.dst, (d+first*j.b.d)*unit, j.src, (s+first*j.b.s)*unit, after-first, end)
-		f.part(j, d+after*j.b.d, s+after*j.b.s, after < nb)
+		f.part(j, d+(first-1)*j.b.D, s+(first-1)*j.b.S, first > 0)
+		f.row(j.dst, (d+first*j.b.D)*unit, j.src, (s+first*j.b.S)*unit, after-first, end)
+		f.part(j, d+after*j.b.D, s+after*j.b.S, after < nb)
 	}
 }
 

@@ -307,13 +307,13 @@ func planBitRows(j *job, _ int64) (mover, int64, refusal) {
 	j.blockRows()
 	r.fetches = false
 	switch {
-	case j.b.d != 1:
+	case j.b.D != 1:
 		r.row, r.kind = singleBits, "single bits"
-	case j.class == dense || j.class == rows:
+	case j.kind == dense || j.kind == rows:
 		r.row, r.kind = denseBits, "bit rows"
-	case j.class == broadcast:
+	case j.kind == broadcast:
 		r.row, r.kind = broadcastBits, "broadcast bits"
-	case j.class == reversed:
+	case j.kind == reversed:
 		r.row, r.kind, r.fetches = backwardBits, "reversed bits", j.streams()
 	default:
 		r.row, r.kind = steppedBits, "stepped bits"
@@ -324,13 +324,13 @@ func planBitRows(j *job, _ int64) (mover, int64, refusal) {
 // move moves na rows of nb elements.
 func (r *bitRows) move(j *job, d, s, na, nb int64, _ *scratch) {
 	for i := range na {
-		d, s, n := j.owned(d+i*j.a.d, s+i*j.a.s, nb)
+		d, s, n := j.owned(d+i*j.a.D, s+i*j.a.S, nb)
 		if n <= 0 {
 			continue
 		}
 		if r.fetches && i+1 < na {
 			w := int64(j.dBits)
-			j.fetch((s+j.a.s-n+1)*w/8, min(n*w/8, fetchedRow))
+			j.fetch((s+j.a.S-n+1)*w/8, min(n*w/8, fetchedRow))
 		}
 		r.row(j, d, s, n)
 	}
@@ -338,11 +338,11 @@ func (r *bitRows) move(j *job, d, s, na, nb int64, _ *scratch) {
 
 // owned returns what a goroutine may write of n elements along b, if they are neighbours.
 func (j *job) owned(d, s, n int64) (_, _, some int64) {
-	if j.b.d != 1 {
+	if j.b.D != 1 {
 		return d, s, n
 	}
 	if skip := j.clipLo - d; skip > 0 {
-		d, s, n = d+skip, s+skip*j.b.s, n-skip
+		d, s, n = d+skip, s+skip*j.b.S, n-skip
 	}
 	return d, s, min(n, j.clipHi-d)
 }
@@ -350,8 +350,8 @@ func (j *job) owned(d, s, n int64) (_, _, some int64) {
 func singleBits(j *job, d, s, n int64) {
 	w := int64(j.dBits)
 	for k := range n {
-		if at := d + k*j.b.d; at >= j.clipLo && at < j.clipHi {
-			putBits(j.dst, at*w, getBits(j.src, (s+k*j.b.s)*w, w), w)
+		if at := d + k*j.b.D; at >= j.clipLo && at < j.clipHi {
+			putBits(j.dst, at*w, getBits(j.src, (s+k*j.b.S)*w, w), w)
 		}
 	}
 }
@@ -371,5 +371,5 @@ func backwardBits(j *job, d, s, n int64) {
 }
 
 func steppedBits(j *job, d, s, n int64) {
-	moveSteppedBits(j.dst, d, j.src, s, j.b.s, n, int64(j.dBits))
+	moveSteppedBits(j.dst, d, j.src, s, j.b.S, n, int64(j.dBits))
 }

@@ -14,10 +14,10 @@ func (p *pair) nested() bool {
 	reach := int64(0)
 	for k := p.rank - 1; k >= 0; k-- {
 		x := &p.axes[k]
-		if x.d <= reach {
+		if x.D <= reach {
 			return false
 		}
-		reach += x.d * (x.n - 1)
+		reach += x.D * (x.N - 1)
 	}
 	return true
 }
@@ -31,7 +31,7 @@ func (p *pair) sharesBytes() bool {
 	reach := func(low int64, width int, step func(*axis) int64) (first, last int64) {
 		high := low
 		for k := range p.rank {
-			if by := step(&p.axes[k]) * (p.axes[k].n - 1); by < 0 {
+			if by := step(&p.axes[k]) * (p.axes[k].N - 1); by < 0 {
 				low += by
 			} else {
 				high += by
@@ -39,35 +39,36 @@ func (p *pair) sharesBytes() bool {
 		}
 		return low * int64(width) / 8, (high*int64(width) + int64(width) - 1) / 8
 	}
-	dLo, dHi := reach(p.dOff, p.dBits, func(x *axis) int64 { return x.d })
-	sLo, sHi := reach(p.sOff, p.sBits, func(x *axis) int64 { return x.s })
+	dLo, dHi := reach(p.dOff, p.dBits, func(x *axis) int64 { return x.D })
+	sLo, sHi := reach(p.sOff, p.sBits, func(x *axis) int64 { return x.S })
 	return dLo <= sHi && sLo <= dHi
 }
 
 // parts divides a pair among goroutines: runs of the indices over its first few axes.
 type parts struct {
 	*pair
-	lead  int   // how many axes
-	count int64 // their indices in all
-	size  int64 // indices in a part
-	inner int64 // elements under each index
+	lead  int    // how many axes
+	count int64  // their indices in all
+	size  int64  // indices in a part
+	inner int64  // elements under each index
+	ran   string // the mover of the first part
 }
 
 // executePacked runs a job below a byte with workers. False: it cannot be cut.
 func (j *job) executePacked(sc *scratch) bool {
-	n := parallelism(j.axes[0].n, j.bytes)
+	n := parallelism(j.axes[0].N, j.bytes)
 	if n == 1 || !j.nested() || j.sharesBytes() {
 		return false
 	}
 	// The outermost axis alone, if that is enough for balance: what is cut is
 	// lost to the kernel.
-	p := parts{pair: &j.pair, lead: 1, count: j.axes[0].n, inner: 1}
+	p := parts{pair: &j.pair, lead: 1, count: j.axes[0].N, inner: 1}
 	for p.lead < j.rank-1 && p.count < int64(n)*4 {
-		p.count *= j.axes[p.lead].n
+		p.count *= j.axes[p.lead].N
 		p.lead++
 	}
 	for _, x := range j.axes[p.lead:j.rank] {
-		p.inner *= x.n
+		p.inner *= x.N
 	}
 	p.size = max(1, p.count/int64(n*4))
 	if p.size > 64 {
@@ -83,6 +84,7 @@ func (j *job) executePacked(sc *scratch) bool {
 	for part := int64(1); part < units; part++ {
 		p.finish(part, sc)
 	}
+	j.ran = j.parts.ran
 	return true
 }
 
@@ -116,14 +118,14 @@ func (p *parts) part(from, to int64, sc *scratch) {
 	for part := from; part < to; part++ {
 		lo := part * p.size
 		hi := min(lo+p.size, p.count)
-		lastLead := p.axes[p.lead-1].n
+		lastLead := p.axes[p.lead-1].N
 		for i := lo; i < hi; {
 			// As far as the last of the leading axes goes.
 			run := min(hi-i, lastLead-i%lastLead)
 			sub := sc.partOf(p.pair)
 			sub.dOff, sub.sOff = p.offsets(i * p.inner)
 			sub.rank = copy(sub.axes[:], p.axes[p.lead-1:p.rank])
-			sub.axes[0].n = run
+			sub.axes[0].N = run
 			if part > 0 {
 				_, sub.clipLo = p.start(part)
 			}
@@ -131,6 +133,9 @@ func (p *parts) part(from, to int64, sc *scratch) {
 				_, sub.clipHi = p.start(part + 1)
 			}
 			sub.runAll(sc)
+			if i == 0 {
+				p.ran = sub.mover.name()
+			}
 			i += run
 		}
 	}
@@ -149,7 +154,7 @@ func (p *parts) finish(part int64, sc *scratch) {
 		if d >= whole {
 			return
 		}
-		if p.class == convert {
+		if p.kind == convert {
 			one.row(&p.ends, d, s, 1, sc)
 		} else {
 			putBits(p.dst, d*w, getBits(p.src, s*w, w), w)

@@ -239,7 +239,7 @@ func (c *conversion) castRow(e *ends, d, s, n int64, sc *scratch) {
 			from = unsafe.Add(e.src, s*sSize)
 		default:
 			from = room(&sc.stage, castPiece*sSize)
-			moveRow(from, e.src, 0, s*sSize, axis{m, sSize, c.s * sSize}, c.sBits)
+			moveRow(from, e.src, 0, s*sSize, axis{N: m, D: sSize, S: c.s * sSize}, c.sBits)
 		}
 		switch {
 		case c.dBits < 8:
@@ -251,7 +251,7 @@ func (c *conversion) castRow(e *ends, d, s, n int64, sc *scratch) {
 		default:
 			tile := room(&sc.tile, castPiece*dSize)
 			c.cast.run(tile, from, m, false, sc)
-			moveRow(e.dst, tile, d*dSize, 0, axis{m, c.d * dSize, dSize}, c.dBits)
+			moveRow(e.dst, tile, d*dSize, 0, axis{N: m, D: c.d * dSize, S: dSize}, c.dBits)
 		}
 		d += m * c.d
 		s += m * c.s
@@ -273,8 +273,8 @@ func moveRow(dst, src unsafe.Pointer, d, s int64, x axis, bits int) {
 		moveElementRow[[2]uint64](dst, src, d, s, x)
 	default:
 		size := int64(bits / 8)
-		for i := range x.n {
-			copy(span(dst, d+i*x.d, size), span(src, s+i*x.s, size))
+		for i := range x.N {
+			copy(span(dst, d+i*x.D, size), span(src, s+i*x.S, size))
 		}
 	}
 }

@@ -28,11 +28,11 @@ func (c *conversion) name() string {
 
 // planConversion plans a conversion.
 func planConversion(j *job, _ int64) (mover, int64, refusal) {
-	if j.class != convert {
-		return nil, 0, otherClass
+	if j.kind != convert {
+		return nil, 0, otherKind
 	}
 	j.blockRows()
-	j.memory.conversion = j.conversion(j.b.d, j.b.s)
+	j.memory.conversion = j.conversion(j.b.D, j.b.S)
 	return &j.memory.conversion, dear, ""
 }
 
@@ -44,7 +44,7 @@ func (p *pair) conversion(d, s int64) conversion {
 // move converts na rows of nb elements.
 func (c *conversion) move(j *job, d, s, na, nb int64, sc *scratch) {
 	for i := range na {
-		if d, s, n := j.owned(d+i*j.a.d, s+i*j.a.s, nb); n > 0 {
+		if d, s, n := j.owned(d+i*j.a.D, s+i*j.a.S, nb); n > 0 {
 			c.row(&j.ends, d, s, n, sc)
 		}
 	}
@@ -93,14 +93,14 @@ func (c *conversion) unpackRow(e *ends, d, s, n int64, sc *scratch) {
 	}
 	tile := room(&sc.tile, convertPiece)
 	c.spreadBits(tile, e.src, s, n, c.meaning, sc)
-	moveElementRow[uint8](e.dst, tile, d, 0, axis{n, c.d, 1})
+	moveElementRow[uint8](e.dst, tile, d, 0, axis{N: n, D: c.d, S: 1})
 }
 
 func (c *conversion) packRow(e *ends, d, s, n int64, sc *scratch) {
 	from, at := e.src, s
 	if c.s != 1 {
 		from, at = room(&sc.stage, convertPiece), 0
-		moveElementRow[uint8](from, e.src, 0, s, axis{n, 1, c.s})
+		moveElementRow[uint8](from, e.src, 0, s, axis{N: n, D: 1, S: c.s})
 	}
 	c.packTo(e, d, from, at, n, sc)
 }

@@ -3,6 +3,8 @@ package cpu
 import (
 	"math/bits"
 	"unsafe"
+
+	"github.com/restride/restride/internal/nest"
 )
 
 // elements moves elements that are a step apart on either side: one by one, or by a kernel where
@@ -33,10 +35,10 @@ func planElements(j *job, _ int64) (mover, int64, refusal) {
 	e.shuffle.plan(j, &j.b, e.width)
 	j.follows = e.shuffle.picks
 	switch {
-	case j.b.d != e.width:
-	case j.class == broadcast:
+	case j.b.D != e.width:
+	case j.kind == broadcast:
 		e.rows = (*elements).broadcast
-	case j.class == reversed:
+	case j.kind == reversed:
 		e.rows = (*elements).reverse
 	default:
 		e.rows = (*elements).step
@@ -49,30 +51,30 @@ func (e *elements) move(j *job, d, s, na, nb int64, sc *scratch) {
 	vectors := e.shuffle.kernel != nil && nb >= e.shuffle.Least
 	if e.rows == nil {
 		if vectors {
-			e.shuffle.kernel(ptr(j.dst, d), ptr(j.src, s), j.a.d, j.a.s, nb, na, &e.shuffle.Shuffle)
+			e.shuffle.kernel(ptr(j.dst, d), ptr(j.src, s), j.a.D, j.a.S, nb, na, &e.shuffle.Shuffle)
 			return
 		}
-		e.loops.elements(j.dst, j.src, d, s, axis{na, j.a.d, j.a.s}, axis{nb, j.b.d, j.b.s})
+		e.loops.elements(j.dst, j.src, d, s, axis{N: na, D: j.a.D, S: j.a.S}, axis{N: nb, D: j.b.D, S: j.b.S})
 		return
 	}
 	size := nb * e.width
 	path := j.pathOf(d, na, size)
 	if e.picksLines(j, path, d, size) {
 		for i := range na {
-			at, next := s+i*j.a.s, s+(i+1)*j.a.s
+			at, next := s+i*j.a.S, s+(i+1)*j.a.S
 			if i+1 == na {
 				next = sc.next
 			}
-			e.pickRow(j, d+i*j.a.d, at, nb, next, path == streamed)
+			e.pickRow(j, d+i*j.a.D, at, nb, next, path == streamed)
 		}
 		return
 	}
-	to, at, step := j.dst, d, j.a.d
+	to, at, step := j.dst, d, j.a.D
 	if path != cached {
 		to, at, step = room(&sc.tile, na*size), 0, size
 	}
 	if vectors {
-		e.shuffle.kernel(ptr(to, at), ptr(j.src, s), step, j.a.s, nb, na, &e.shuffle.Shuffle)
+		e.shuffle.kernel(ptr(to, at), ptr(j.src, s), step, j.a.S, nb, na, &e.shuffle.Shuffle)
 	} else {
 		e.rows(e, j, to, at, step, s, na, nb)
 	}
@@ -87,12 +89,12 @@ func (e *elements) broadcast(j *job, to unsafe.Pointer, d, step, s, na, nb int64
 
 func (e *elements) reverse(j *job, to unsafe.Pointer, d, step, s, na, nb int64) {
 	for i := range na {
-		e.loops.reverse(to, j.src, d+i*step, s+i*j.a.s, nb)
+		e.loops.reverse(to, j.src, d+i*step, s+i*j.a.S, nb)
 	}
 }
 
 func (e *elements) step(j *job, to unsafe.Pointer, d, step, s, na, nb int64) {
-	e.loops.elements(to, j.src, d, s, axis{na, step, j.a.s}, axis{nb, e.width, j.b.s})
+	e.loops.elements(to, j.src, d, s, axis{N: na, D: step, S: j.a.S}, axis{N: nb, D: e.width, S: j.b.S})
 }
 
 // loops move elements of one width.
@@ -131,23 +133,23 @@ const farStep = 4 << 10
 
 // moveElements moves a block element by element. The longer axis is the inner loop.
 func moveElements[W word](dst, src unsafe.Pointer, d, s int64, a, b axis) {
-	if a.n > b.n {
+	if a.N > b.N {
 		a, b = b, a
 	}
-	for i := range a.n {
-		moveElementRow[W](dst, src, d+i*a.d, s+i*a.s, b)
+	for i := range a.N {
+		moveElementRow[W](dst, src, d+i*a.D, s+i*a.S, b)
 	}
 }
 
 // moveElementRow moves elements along one axis.
 func moveElementRow[W word](dst, src unsafe.Pointer, d, s int64, x axis) {
-	n, ds, ss := x.n, x.d, x.s
+	n, ds, ss := x.N, x.D, x.S
 	size := int64(unsafe.Sizeof(*new(W)))
 	if ds == size && ss == 0 && n > 4 {
 		broadcastRow[W](dst, src, d, s, n)
 		return
 	}
-	if ds == size && (size < 8 || magnitude(ss) < farStep) {
+	if ds == size && (size < 8 || nest.Magnitude(ss) < farStep) {
 		for ; n >= 4; n -= 4 {
 			v0 := load[W](src, s)
 			v1 := load[W](src, s+ss)
@@ -169,14 +171,14 @@ func moveElementRow[W word](dst, src unsafe.Pointer, d, s int64, x axis) {
 // broadcastRows sets na rows of nb neighbours each to the element at s of the row's own.
 func broadcastRows[W word](j *job, to unsafe.Pointer, d, step, s, na, nb int64) {
 	size := nb * int64(unsafe.Sizeof(*new(W)))
-	if j.a.s == 0 && na > 1 && kernels.Move != nil && size <= longRow && !j.strings {
+	if j.a.S == 0 && na > 1 && kernels.Move != nil && size <= longRow && !j.strings {
 		// All of one element: copies of the first row, which stays in L1.
 		broadcastRow[W](to, j.src, d, s, nb)
 		kernels.Move(ptr(to, d+step), ptr(to, d), step, 0, size, na-1)
 		return
 	}
 	for i := range na {
-		broadcastRow[W](to, j.src, d+i*step, s+i*j.a.s, nb)
+		broadcastRow[W](to, j.src, d+i*step, s+i*j.a.S, nb)
 	}
 }
 

@@ -2,6 +2,8 @@ package cpu
 
 import (
 	"unsafe"
+
+	"github.com/restride/restride/internal/nest"
 )
 
 const (
@@ -46,9 +48,9 @@ func (j *job) pathOf(d, na, size int64) path {
 	switch {
 	case kernels.Stream == nil || j.strings || !j.past:
 		return cached
-	case size >= streamRow || size >= leastLines() && (int64(uintptr(j.dst))|d|j.a.d|size)%cacheLine == 0:
+	case size >= streamRow || size >= leastLines() && (int64(uintptr(j.dst))|d|j.a.D|size)%cacheLine == 0:
 		return streamed
-	case j.a.d == size && na*size >= streamRow:
+	case j.a.D == size && na*size >= streamRow:
 		return staged
 	}
 	return cached
@@ -64,11 +66,11 @@ func leastLines() int64 {
 
 // streamStaged writes na rows of size bytes, which were made in a buffer, past the caches.
 func (j *job) streamStaged(d int64, buf unsafe.Pointer, na, size int64) {
-	if j.a.d == size {
+	if j.a.D == size {
 		kernels.Stream(ptr(j.dst, d), (*byte)(buf), 0, 0, na*size, 1)
 		return
 	}
-	kernels.Stream(ptr(j.dst, d), (*byte)(buf), j.a.d, size, size, na)
+	kernels.Stream(ptr(j.dst, d), (*byte)(buf), j.a.D, size, size, na)
 }
 
 // denseRows moves rows that are dense on both sides.
@@ -100,21 +102,21 @@ func (rowSets) name() string { return "sets of rows" }
 
 // planRows plans dense rows.
 func planRows(j *job, _ int64) (mover, int64, refusal) {
-	if j.class != dense && j.class != rows {
-		return nil, 0, otherClass
+	if j.kind != dense && j.kind != rows {
+		return nil, 0, otherKind
 	}
 	r := &j.memory.rows
-	r.width, r.inner = int64(j.dBits/8), axis{n: 1}
+	r.width, r.inner = int64(j.dBits/8), axis{N: 1}
 	j.follows = true
 	r.block(j)
 	r.shuffle.kernel, r.shuffle.picks = nil, false
-	if row := r.width * j.b.n; j.class == rows && row <= shortRow && j.blkB == j.b.n {
+	if row := r.width * j.b.N; j.kind == rows && row <= shortRow && j.blkB == j.b.N {
 		r.shuffle.plan(j, &j.a, row)
 	}
 	switch {
 	case j.strings:
 		return stringRows{r}, dear, ""
-	case r.inner.n > 1:
+	case r.inner.N > 1:
 		return rowSets{r}, dear, ""
 	}
 	return r, dear, ""
@@ -122,8 +124,8 @@ func planRows(j *job, _ int64) (mover, int64, refusal) {
 
 // block cuts rows into blocks.
 func (r *denseRows) block(j *job) {
-	near, row := j.near.nearest, j.axes[j.rank-1].n*r.width
-	if j.class == dense || near < 0 || magnitude(j.axes[near].s) < row || j.strings || row <= shortRow || j.fewRuns(near) {
+	near, row := j.near.Outer, j.axes[j.rank-1].N*r.width
+	if j.kind == dense || near < 0 || nest.Magnitude(j.axes[near].S) < row || j.strings || row <= shortRow || j.fewRuns(near) {
 		j.blockRows()
 		return
 	}
@@ -133,7 +135,7 @@ func (r *denseRows) block(j *job) {
 // fewRuns reports whether, without kernels, rows are better written in sequence:
 // from a few runs of the source, in each of which the next row is the nearest.
 func (p *pair) fewRuns(near int) bool {
-	return kernels.Move == nil && near == p.rank-3 && p.axes[p.rank-2].n <= 16
+	return kernels.Move == nil && near == p.rank-3 && p.axes[p.rank-2].N <= 16
 }
 
 // blockNear makes blocks of rows along the axis on which they are nearest in the
@@ -141,30 +143,30 @@ func (p *pair) fewRuns(near int) bool {
 // few for a block, it has several sets of them.
 func (r *denseRows) blockNear(j *job, near int, perRow int64) {
 	x, last := j.axes[near], j.rank-1
-	row := j.axes[last].n
+	row := j.axes[last].N
 	next := -1
 	for i := last - 1; i >= 0; i-- {
 		// An axis that prolongs what is read is the best one, then one that prolongs
 		// rows of the destination.
-		if i != near && j.axes[i].s == x.n*x.s {
+		if i != near && j.axes[i].S == x.N*x.S {
 			next = i
 			break
 		}
-		if k := &j.axes[i]; i != near && (next < 0 || k.d == row*r.width || j.axes[next].d != row*r.width && magnitude(k.s) < magnitude(j.axes[next].s)) {
+		if k := &j.axes[i]; i != near && (next < 0 || k.D == row*r.width || j.axes[next].D != row*r.width && nest.Magnitude(k.S) < nest.Magnitude(j.axes[next].S)) {
 			next = i
 		}
 	}
 	if next >= 0 && kernels.Direct && j.streams() && r.blockLines(j, near, next) {
 		return
 	}
-	if next < 0 || x.n*row*r.width >= fullSet {
+	if next < 0 || x.N*row*r.width >= fullSet {
 		j.block(near, max(1, perRow/min(row, perRow)), perRow)
 		return
 	}
 	r.inner = x
-	j.axes[near].n = 1
-	j.block(next, max(1, perRow/(x.n*row)), row)
-	j.axes[near].n = x.n
+	j.axes[near].N = 1
+	j.block(next, max(1, perRow/(x.N*row)), row)
+	j.axes[near].N = x.N
 }
 
 // blockLines makes blocks whose short rows become whole lines of the destination along the
@@ -172,27 +174,27 @@ func (r *denseRows) blockNear(j *job, near int, perRow int64) {
 // it is long. False: rows that make no lines or are such themselves, and long axes that have
 // no such parts.
 func (r *denseRows) blockLines(j *job, near, next int) bool {
-	x, y, row := j.axes[near], j.axes[next], j.axes[j.rank-1].n
+	x, y, row := j.axes[near], j.axes[next], j.axes[j.rank-1].N
 	size := row * r.width
-	if y.d != size || size%cacheLine == 0 || size >= directRow || y.n*size%cacheLine != 0 {
+	if y.D != size || size%cacheLine == 0 || size >= directRow || y.N*size%cacheLine != 0 {
 		return false
 	}
 	unit := cacheLine / (size & -size) // rows of whole lines
 	along := max(unit, linesRun/size/unit*unit)
-	if fit := linesSet / (x.n * size) / unit * unit; fit > 0 {
+	if fit := linesSet / (x.N * size) / unit * unit; fit > 0 {
 		along = min(along, fit)
 	}
-	along = min(along, y.n)
-	part := x.n
+	along = min(along, y.N)
+	part := x.N
 	if run := along * size; run*part > linesSet {
-		for part = max(1, linesSet/2/run); x.n%part != 0; part-- {
+		for part = max(1, linesSet/2/run); x.N%part != 0; part-- {
 		}
 		if run*part < streamRow {
 			return false
 		}
 	}
-	r.inner = axis{part, x.d, x.s}
-	j.axes[near] = axis{x.n / part, part * x.d, part * x.s}
+	r.inner = axis{N: part, D: x.D, S: x.S}
+	j.axes[near] = axis{N: x.N / part, D: part * x.D, S: part * x.S}
 	j.block(next, along, row)
 	j.axes[near] = x
 	return true
@@ -200,8 +202,8 @@ func (r *denseRows) blockLines(j *job, near, next int) bool {
 
 func (stringRows) move(j *job, d, s, na, nb int64, _ *scratch) {
 	for i := range na {
-		to := unsafe.Slice((*string)(unsafe.Add(j.dst, d+i*j.a.d)), nb)
-		copy(to, unsafe.Slice((*string)(unsafe.Add(j.src, s+i*j.a.s)), nb))
+		to := unsafe.Slice((*string)(unsafe.Add(j.dst, d+i*j.a.D)), nb)
+		copy(to, unsafe.Slice((*string)(unsafe.Add(j.src, s+i*j.a.S)), nb))
 	}
 }
 
@@ -210,19 +212,19 @@ func (r *denseRows) move(j *job, d, s, na, nb int64, sc *scratch) {
 	size := nb * r.width
 	switch path := j.pathOf(d, na, size); {
 	case kernels.Move == nil || path == cached && size > longRow:
-		moveSpans(j.dst, j.src, d, s, na, j.a.d, j.a.s, size)
+		moveSpans(j.dst, j.src, d, s, na, j.a.D, j.a.S, size)
 	case path == cached:
-		r.moveShort(j, ptr(j.dst, d), ptr(j.src, s), j.a.d, na, size)
+		r.moveShort(j, ptr(j.dst, d), ptr(j.src, s), j.a.D, na, size)
 	case path == streamed && na == 1:
 		kernels.Stream(ptr(j.dst, d), ptr(j.src, s), 0, sc.next-s, size, 1)
 	case path == streamed:
-		kernels.Stream(ptr(j.dst, d), ptr(j.src, s), j.a.d, j.a.s, size, na)
+		kernels.Stream(ptr(j.dst, d), ptr(j.src, s), j.a.D, j.a.S, size, na)
 	case kernels.Direct && size >= cacheLine:
 		r.join(j, d, s, na, size)
 	default:
-		if r.shuffle.picks && r.shuffle.Ahead == 0 && na == j.a.n {
-			far := (na - 1) * j.a.s
-			j.fetch(sc.next+min(0, far), size+magnitude(far))
+		if r.shuffle.picks && r.shuffle.Ahead == 0 && na == j.a.N {
+			far := (na - 1) * j.a.S
+			j.fetch(sc.next+min(0, far), size+nest.Magnitude(far))
 		}
 		r.stage(j, d, s, na, size, sc)
 	}
@@ -240,7 +242,7 @@ func (r *denseRows) stage(j *job, d, s, na, size int64, sc *scratch) {
 		n := min(na, piece)
 		r.moveShort(j, buf, ptr(j.src, s), size, n, size)
 		kernels.Stream(ptr(j.dst, d), buf, 0, 0, n*size, 1)
-		d, s = d+n*size, s+n*j.a.s
+		d, s = d+n*size, s+n*j.a.S
 	}
 }
 
@@ -250,7 +252,7 @@ func (r *denseRows) moveShort(j *job, dst, src *byte, dStep, na, size int64) {
 		k.kernel(dst, src, 0, 0, na, 1, &k.Shuffle)
 		return
 	}
-	kernels.Move(dst, src, dStep, j.a.s, size, na)
+	kernels.Move(dst, src, dStep, j.a.S, size, na)
 }
 
 // join moves na rows that are neighbours in the destination to whole lines of it, and
@@ -260,8 +262,8 @@ func (r *denseRows) join(j *job, d, s, na, size int64) {
 	lines := (na*size - skip) / cacheLine
 	end := skip + lines*cacheLine
 	copy(span(j.dst, d, skip), span(j.src, s, skip))
-	kernels.Join(ptr(j.dst, d+skip), ptr(j.src, s), j.a.s, size, skip, lines, max(1, joinAhead/size)*j.a.s)
-	last := s + (na-1)*j.a.s
+	kernels.Join(ptr(j.dst, d+skip), ptr(j.src, s), j.a.S, size, skip, lines, max(1, joinAhead/size)*j.a.S)
+	last := s + (na-1)*j.a.S
 	copy(span(j.dst, d+end, na*size-end), span(j.src, last+end-(na-1)*size, na*size-end))
 }
 
@@ -269,26 +271,26 @@ func (r *denseRows) join(j *job, d, s, na, size int64) {
 func (r rowSets) move(j *job, d, s, na, nb int64, sc *scratch) {
 	in, size := &r.inner, nb*r.width
 	run := na * size
-	lines := j.pathOf(d, na, size) == streamed && in.d%cacheLine == 0
+	lines := j.pathOf(d, na, size) == streamed && in.D%cacheLine == 0
 	switch {
 	case kernels.Move == nil:
 		for i := range na {
-			moveSpans(j.dst, j.src, d+i*j.a.d, s+i*j.a.s, in.n, in.d, in.s, size)
+			moveSpans(j.dst, j.src, d+i*j.a.D, s+i*j.a.S, in.N, in.D, in.S, size)
 		}
-	case kernels.Stream != nil && j.past && j.a.d == size && size < directRow && !(lines && kernels.Direct) && (run >= streamRow || kernels.Direct && run%cacheLine == 0):
+	case kernels.Stream != nil && j.past && j.a.D == size && size < directRow && !(lines && kernels.Direct) && (run >= streamRow || kernels.Direct && run%cacheLine == 0):
 		// The rows of many sets that follow one another become runs.
-		buf := room(&sc.tile, run*in.n)
+		buf := room(&sc.tile, run*in.N)
 		for i := range na {
-			kernels.Move(ptr(buf, i*size), ptr(j.src, s+i*j.a.s), run, in.s, size, in.n)
+			kernels.Move(ptr(buf, i*size), ptr(j.src, s+i*j.a.S), run, in.S, size, in.N)
 		}
-		kernels.Stream(ptr(j.dst, d), (*byte)(buf), in.d, run, run, in.n)
+		kernels.Stream(ptr(j.dst, d), (*byte)(buf), in.D, run, run, in.N)
 	default:
 		move := kernels.Move
 		if lines {
 			move = kernels.Stream
 		}
 		for i := range na {
-			move(ptr(j.dst, d+i*j.a.d), ptr(j.src, s+i*j.a.s), in.d, in.s, size, in.n)
+			move(ptr(j.dst, d+i*j.a.D), ptr(j.src, s+i*j.a.S), in.D, in.S, size, in.N)
 		}
 	}
 }

@@ -1,5 +1,7 @@
 package cpu
 
+import "github.com/restride/restride/internal/nest"
+
 const (
 	// fetchedRun is the length of a run of the source, in bytes, from which the processor
 	// fetches it well by itself.
@@ -30,11 +32,11 @@ func (x *tileAxes) shortRuns() bool {
 	}
 	run := x.i.all * int64(x.dBits/8)
 	for _, k := range x.j.axes[:x.j.n] {
-		by := magnitude(x.axes[k].s)
+		by := nest.Magnitude(x.axes[k].S)
 		if by > run+cacheLine {
 			break
 		}
-		run += (x.axes[k].n - 1) * by
+		run += (x.axes[k].N - 1) * by
 	}
 	return run < fetchedRun
 }
@@ -43,7 +45,7 @@ func (x *tileAxes) shortRuns() bool {
 func (x *tileAxes) nearest() int {
 	found := -1
 	for k := range x.rank {
-		if x.free(k) && (found < 0 || magnitude(x.axes[k].s) < magnitude(x.axes[found].s)) {
+		if x.free(k) && (found < 0 || nest.Magnitude(x.axes[k].S) < nest.Magnitude(x.axes[found].S)) {
 			found = k
 		}
 	}
@@ -54,8 +56,8 @@ func (x *tileAxes) nearest() int {
 // number in each tile.
 func (j *job) runSteps(n int64) int64 {
 	most := max(1, min(j.bytes/32, farTile)/(n*int64(j.dBits/8)))
-	tiles := (j.a.n + most - 1) / most
-	return (j.a.n + tiles - 1) / tiles
+	tiles := (j.a.N + most - 1) / most
+	return (j.a.N + tiles - 1) / tiles
 }
 
 // plan lists the runs of a tile's rows of so many bytes.
@@ -67,7 +69,7 @@ func (r *runs) plan(j *job, t *tile, row int64) {
 	switch {
 	case t.dStep%cacheLine != 0:
 		r.rows, more = runRow/size, 0
-	case j.a.d%cacheLine == 0:
+	case j.a.D%cacheLine == 0:
 		more = 0
 	}
 	r.from, r.ends, r.size = r.from[:0], r.ends[:0], row
@@ -82,7 +84,7 @@ func (r *runs) plan(j *job, t *tile, row int64) {
 		}
 		r.ends = append(r.ends, int64(len(r.from)))
 	}
-	r.last = j.a.n - (j.numA-1)*j.blkA
+	r.last = j.a.N - (j.numA-1)*j.blkA
 	r.lead = 1 + (runLead-1)/(r.rows*row)
 }
 
@@ -90,7 +92,7 @@ func (r *runs) plan(j *job, t *tile, row int64) {
 // bytes from each to the next.
 func oneWay(rows []int64, most int64) int {
 	n := 1
-	for n < len(rows) && magnitude(rows[n]-rows[n-1]) <= most && (rows[n] > rows[n-1]) == (rows[1] > rows[0]) {
+	for n < len(rows) && nest.Magnitude(rows[n]-rows[n-1]) <= most && (rows[n] > rows[n-1]) == (rows[1] > rows[0]) {
 		n++
 	}
 	return n
@@ -109,7 +111,7 @@ func (m runTile) move(j *job, d, s, na, nb int64, sc *scratch) {
 	for group := range groups {
 		for step := range na {
 			r.fetch(j, group, step+r.lead, na, groups, s, sc)
-			to := d + step*j.a.d
+			to := d + step*j.a.D
 			first, last := group*r.rows, min((group+1)*r.rows, nj)
 			if t.dStep%cacheLine == 0 {
 				// Groups end where lines do.
@@ -119,7 +121,7 @@ func (m runTile) move(j *job, d, s, na, nb int64, sc *scratch) {
 				}
 				last = min(last+skip, nj)
 			}
-			t.streamRows(j, to, s+step*j.a.s, t.iIn, first, last, ahead{}, sc)
+			t.streamRows(j, to, s+step*j.a.S, t.iIn, first, last, ahead{}, sc)
 		}
 	}
 }
@@ -138,5 +140,5 @@ func (r *runs) fetch(j *job, group, step, steps, groups, s int64, sc *scratch) {
 	if group > 0 {
 		from = r.ends[group-1]
 	}
-	kernels.FetchRows(ptr(j.src, s+step*j.a.s), &r.from[from], r.ends[group]-from, r.size)
+	kernels.FetchRows(ptr(j.src, s+step*j.a.S), &r.from[from], r.ends[group]-from, r.size)
 }

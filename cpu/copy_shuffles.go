@@ -1,6 +1,9 @@
 package cpu
 
-import "github.com/restride/restride/internal/simd"
+import (
+	"github.com/restride/restride/internal/nest"
+	"github.com/restride/restride/internal/simd"
+)
 
 const (
 	// linedRow is the length, in bytes, from which rows are picked by whole lines.
@@ -24,20 +27,20 @@ type shuffle struct {
 func (k *shuffle) plan(j *job, x *axis, width int64) {
 	k.kernel, k.picks = nil, false
 	switch {
-	case kernels.Pick == nil || j.strings || j.bytes < shuffledBytes || j.class == broadcast:
-	case x.d == width && kernels.PlanPick(&k.Shuffle, width, x.s):
+	case kernels.Pick == nil || j.strings || j.bytes < shuffledBytes || j.kind == broadcast:
+	case x.D == width && kernels.PlanPick(&k.Shuffle, width, x.S):
 		k.kernel, k.picks = kernels.Pick, true
-		k.fetchAhead(j, x.n*magnitude(x.s), magnitude(j.a.s))
-	case x.s == width && kernels.PlanSpread != nil && kernels.PlanSpread(&k.Shuffle, width, x.d):
+		k.fetchAhead(j, x.N*nest.Magnitude(x.S), nest.Magnitude(j.a.S))
+	case x.S == width && kernels.PlanSpread != nil && kernels.PlanSpread(&k.Shuffle, width, x.D):
 		k.kernel = kernels.Spread
-		k.fetchAhead(j, x.n*x.d, magnitude(j.a.d))
+		k.fetchAhead(j, x.N*x.D, nest.Magnitude(j.a.D))
 	}
 }
 
 // fetchAhead decides whether a shuffle fetches ahead, where its far side has rows of a
 // span, a step apart: not what is never read.
 func (k *shuffle) fetchAhead(j *job, span, step int64) {
-	if kernels.Direct && (j.class == rows || !k.picks) || span < fetchedRow && (j.class == rows || step > span+span/4) {
+	if kernels.Direct && (j.kind == rows || !k.picks) || span < fetchedRow && (j.kind == rows || step > span+span/4) {
 		k.Ahead = 0
 	}
 }
@@ -51,7 +54,7 @@ func (e *elements) picksLines(j *job, path path, d, size int64) bool {
 	case !kernels.Lined && !kernels.Direct: // a block is faster
 		return false
 	case path == streamed:
-		return (int64(uintptr(j.dst))|d|j.a.d)%e.width == 0
+		return (int64(uintptr(j.dst))|d|j.a.D)%e.width == 0
 	}
 	return true
 }
@@ -60,14 +63,14 @@ func (e *elements) picksLines(j *job, path path, d, size int64) bool {
 // these by itself. Lines come in ascending order of the source; near its end they fetch
 // where the next row begins.
 func (e *elements) pickRow(j *job, d, s, n, next int64, past bool) {
-	k, width, step := &e.shuffle.Shuffle, e.width, j.b.s
-	by := magnitude(step)
+	k, width, step := &e.shuffle.Shuffle, e.width, j.b.S
+	by := nest.Magnitude(step)
 	jump := next - (s + n*by) // from the end of this row to the beginning of the next one
 	some := func(m int64) {
 		if m >= k.Least {
 			kernels.Pick(ptr(j.dst, d), ptr(j.src, s), 0, 0, m, 1, k)
 		} else {
-			e.loops.row(j.dst, j.src, d, s, axis{m, width, step})
+			e.loops.row(j.dst, j.src, d, s, axis{N: m, D: width, S: step})
 		}
 		d, s, n = d+m*width, s+m*step, n-m
 	}
@@ -75,7 +78,7 @@ func (e *elements) pickRow(j *job, d, s, n, next int64, past bool) {
 		some(min(-(int64(uintptr(j.dst))+d)&(cacheLine-1)/width, n))
 	}
 	const line = cacheLine
-	lines, ahead := n*width/line, magnitude(k.Ahead)
+	lines, ahead := n*width/line, nest.Magnitude(k.Ahead)
 	last := min(lines, ahead*width/(line*by))
 	pick := func(from, m, ahead int64) {
 		if m == 0 {

@@ -3,6 +3,7 @@ package cpu
 import (
 	"unsafe"
 
+	"github.com/restride/restride/internal/nest"
 	"github.com/restride/restride/internal/simd"
 )
 
@@ -144,7 +145,7 @@ func (t *tile) streamPieces(j *job, d, s, ni, from, to int64, after ahead, sc *s
 // fetchShort fetches m rows that are shorter than a line. Those whose lines follow one
 // another the processor fetches by itself.
 func (t *tile) fetchShort(next ahead, m, size int64) {
-	if by := t.sStep; next.src != nil && (by == 0 || magnitude(by) > cacheLine) {
+	if by := t.sStep; next.src != nil && (by == 0 || nest.Magnitude(by) > cacheLine) {
 		kernels.FetchRows(next.src, next.rows, m, size)
 	}
 }

@@ -29,48 +29,48 @@ const stride3Run = 16 << 10
 // separated as quickly row by row.
 func planStride3(j *job, _ int64) (mover, int64, refusal) {
 	m, du, su := &j.memory.stride3, j.unit(j.dBits), j.unit(j.sBits)
-	x, in := &j.axes[j.near.unit], &j.axes[j.rank-1]
+	x, in := &j.axes[j.near.Unit], &j.axes[j.rank-1]
 	switch {
-	case in.n == 3 && x.s == su && x.d == 3*du:
+	case in.N == 3 && x.S == su && x.D == 3*du:
 		m.splits = false
-		j.block(j.near.unit, stride3Run/su, 3)
-	case kernels.Permute3 != nil && x.n == 3 && x.s == su && in.s == 3*su:
+		j.block(j.near.Unit, stride3Run/su, 3)
+	case kernels.Permute3 != nil && x.N == 3 && x.S == su && in.S == 3*su:
 		m.splits = true
-		j.block(j.near.unit, 3, stride3Run/su)
+		j.block(j.near.Unit, 3, stride3Run/su)
 	default:
 		return nil, 0, noThrees
 	}
 	m.width, m.loop = su, loopsOf(&j.pair).stride3
-	j.class = transpose
+	j.kind = transpose
 	return m, j.tileCost(1), ""
 }
 
 // move moves a block by vectors, and what is left element by element.
 func (m *stride3) move(j *job, d, s, na, nb int64, _ *scratch) {
 	along, three := j.a, j.b
-	along.n, three.n = na, nb
+	along.N, three.N = na, nb
 	if m.splits {
 		along, three = three, along
 	}
 	if kernels.Permute3 != nil {
-		n := m.permute(j, d, s, along.n, three)
-		d += n * along.d
-		s += n * along.s
-		along.n -= n
+		n := m.permute(j, d, s, along.N, three)
+		d += n * along.D
+		s += n * along.S
+		along.N -= n
 	}
 	m.loop(j.dst, j.src, d, s, along, three)
 }
 
 // moveStride3 moves threes element by element.
 func moveStride3[W word](dst, src unsafe.Pointer, d, s int64, along, three axis) {
-	d1, d2, s1, s2 := three.d, 2*three.d, three.s, 2*three.s
-	for range along.n {
+	d1, d2, s1, s2 := three.D, 2*three.D, three.S, 2*three.S
+	for range along.N {
 		v0, v1, v2 := load[W](src, s), load[W](src, s+s1), load[W](src, s+s2)
 		store(dst, d, v0)
 		store(dst, d+d1, v1)
 		store(dst, d+d2, v2)
-		d += along.d
-		s += along.s
+		d += along.D
+		s += along.S
 	}
 }
 
@@ -80,10 +80,10 @@ func (m *stride3) permute(j *job, d, s, n int64, three axis) int64 {
 	log := bits.TrailingZeros64(uint64(m.width))
 	width := kernels.Permute3Width
 	// Of either side, from one of three vectors to the next, and from three to three.
-	dGap, dStep, sGap, sStep := width, 3*width, three.s, width
+	dGap, dStep, sGap, sStep := width, 3*width, three.S, width
 	tab := kernels.Merge3[log]
 	if m.splits {
-		dGap, dStep, sGap, sStep = three.d, width, width, 3*width
+		dGap, dStep, sGap, sStep = three.D, width, width, 3*width
 		tab = kernels.Split3[log]
 	}
 	each := width / m.width

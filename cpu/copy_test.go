@@ -193,7 +193,7 @@ func testKernels(t *testing.T) {
 				}
 			}
 			if c.kernel != "" {
-				require.Equal(t, c.kernel, kernelName(t, dev, q, parsed))
+				require.Equal(t, c.kernel, cpu.Loops(&parsed.Dst, &parsed.Src, parsed.DstType))
 			}
 			if !soak.Enabled() {
 				parsed = shortened(t, parsed)
@@ -222,29 +222,6 @@ func shortened(t *testing.T, c oracle.Case) oracle.Case {
 	c.Src, err = c.Src.Slice(longest, 0, n, 1)
 	require.NoError(t, err)
 	return c
-}
-
-func kernelName(t *testing.T, dev device.Device, q device.Queue, c oracle.Case) string {
-	room := func(l layout.Layout, typ layout.DType) device.Buffer {
-		_, hi, _ := l.Extent()
-		if typ == layout.String {
-			buf, err := dev.(device.StringAllocator).AllocStrings(hi + 1)
-			require.NoError(t, err)
-			return buf
-		}
-		size, ok := layout.PackedBytes(hi+1, typ.Bits())
-		require.True(t, ok)
-		buf, err := dev.Alloc(size)
-		require.NoError(t, err)
-		return buf
-	}
-	dst := device.Operand{Buffer: room(c.Dst, c.DstType), Layout: c.Dst, Type: c.DstType}
-	src := device.Operand{Buffer: room(c.Src, c.SrcType), Layout: c.Src, Type: c.SrcType}
-	defer func() {
-		require.NoError(t, dst.Buffer.Free())
-		require.NoError(t, src.Buffer.Free())
-	}()
-	return q.(device.KernelNamer).KernelName(dst, src)
 }
 
 // Random cases of a size at which workers share them, with the edges of parts

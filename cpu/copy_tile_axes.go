@@ -1,6 +1,10 @@
 package cpu
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/restride/restride/internal/nest"
+)
 
 // tileAxes are the axes over which the tiles of a transpose go.
 type tileAxes struct {
@@ -26,18 +30,18 @@ func (x *tileAxes) free(k int) bool { return x.used>>k&1 == 0 }
 func (x *tileAxes) add(s *tileSide, k int) {
 	s.axes[s.n] = k
 	s.n++
-	s.in, s.all = s.all, s.all*x.axes[k].n
+	s.in, s.all = s.all, s.all*x.axes[k].N
 	x.use(k)
 }
 
 // grow chooses the axes.
 func (x *tileAxes) grow() {
-	near, last, w := x.near.unit, x.rank-1, int64(x.dBits)
+	near, last, w := x.near.Unit, x.rank-1, int64(x.dBits)
 	x.i.all, x.j.all = 1, 1
 	x.use(near)
 	x.add(&x.j, last)
 	for k := last - 1; k >= 0 && x.free(k); k-- {
-		if run := x.j.all; run*w >= tileRun*8 || run > tileRows/2 || x.axes[k].d != run*x.unit(x.dBits) {
+		if run := x.j.all; run*w >= tileRun*8 || run > tileRows/2 || x.axes[k].D != run*x.unit(x.dBits) {
 			break
 		}
 		x.add(&x.j, k)
@@ -47,12 +51,12 @@ func (x *tileAxes) grow() {
 		return
 	}
 	unit := x.unit(x.sBits)
-	if x.axes[near].s < 0 {
+	if x.axes[near].S < 0 {
 		unit = -unit
 	}
 	for run := x.i.all; run*w < tileRun*8 && run <= tileCols/2; run = x.i.all {
 		k := 0
-		for k < last && !(x.free(k) && x.axes[k].s == run*unit) {
+		for k < last && !(x.free(k) && x.axes[k].S == run*unit) {
 			k++
 		}
 		if k == last {
@@ -65,22 +69,22 @@ func (x *tileAxes) grow() {
 // turn walks the columns so that the source runs forward: if it runs backwards, the destination
 // does.
 func (x *tileAxes) turn() {
-	if x.axes[x.near.unit].s > 0 {
+	if x.axes[x.near.Unit].S > 0 {
 		return
 	}
 	for _, k := range x.i.axes[:x.i.n] {
 		a := &x.axes[k]
-		x.dOff += (a.n - 1) * a.d
-		x.sOff += (a.n - 1) * a.s
-		a.d, a.s = -a.d, -a.s
+		x.dOff += (a.N - 1) * a.D
+		x.sOff += (a.N - 1) * a.S
+		a.D, a.S = -a.D, -a.S
 	}
 }
 
 // oneBlock reports whether columns are few bytes each, and neighbours in the destination: a
 // block, which columns along other axes as well would tear apart.
 func (x *tileAxes) oneBlock() bool {
-	near, column := &x.axes[x.near.unit], x.j.all*int64(x.dBits/8)
-	return kernels.ScatterRows != nil && !x.packed && magnitude(near.d) == column && column <= blockColumn && near.n*column >= leastBlock
+	near, column := &x.axes[x.near.Unit], x.j.all*int64(x.dBits/8)
+	return kernels.ScatterRows != nil && !x.packed && nest.Magnitude(near.D) == column && column <= blockColumn && near.N*column >= leastBlock
 }
 
 // onLines reports whether from column to column, of a transpose by vectors, the destination
@@ -88,7 +92,7 @@ func (x *tileAxes) oneBlock() bool {
 func (x *tileAxes) onLines() bool {
 	steps := int64(0)
 	for _, k := range x.i.axes[:x.i.n] {
-		steps |= x.axes[k].d
+		steps |= x.axes[k].D
 	}
 	return !x.packed && steps%cacheLine == 0
 }
@@ -114,7 +118,7 @@ func (x *tileAxes) placed(most int64) int64 {
 func (x *tileAxes) long() (columns, rows int64) {
 	line := cacheLine * 8 / int64(x.dBits)
 	long, few := int64(2048), line
-	if x.axes[x.near.unit].d*x.stepBits()%(cacheLine*8) != 0 {
+	if x.axes[x.near.Unit].D*x.stepBits()%(cacheLine*8) != 0 {
 		few = min(16*line, tileRows)
 	}
 	room := min(long*few, max(x.bytes*8/int64(x.dBits)/32, 16*line*line))
@@ -139,8 +143,8 @@ func (s *tileSide) tabulate(to *[]int64, n int64, p *pair, step func(*axis) int6
 		for m, x := range s.axes[:s.n] {
 			i := rest
 			if m < s.n-1 {
-				i = rest % p.axes[x].n
-				rest /= p.axes[x].n
+				i = rest % p.axes[x].N
+				rest /= p.axes[x].N
 			}
 			at += i * step(&p.axes[x])
 		}

@@ -3,13 +3,14 @@ package cpu
 import (
 	"slices"
 
+	"github.com/restride/restride/internal/nest"
 	"github.com/restride/restride/internal/simd"
 )
 
 const (
 	// leastSide and leastPackedSide are the fewest rows and columns, in elements, for
 	// which tiles pay: the second for elements below a byte, where both sides must
-	// fill words. A transpose with a shorter side is of class general.
+	// fill words. A transpose with a shorter side is of kind general.
 	leastSide, leastPackedSide = 4, 16
 	// nearTile is the size of a tile, in bytes, where the destination is written in
 	// sequence: with the lines of both sides that it touches, it stays in L1.
@@ -67,9 +68,9 @@ type tile struct {
 // noTiles says why tiles do not pay, "" if they may.
 func (j *job) noTiles() refusal {
 	switch {
-	case !j.near.dense:
+	case !j.near.Dense:
 		return notDense
-	case j.near.unit < 0:
+	case j.near.Unit < 0:
 		return notNear
 	case j.strings:
 		return areStrings
@@ -77,16 +78,16 @@ func (j *job) noTiles() refusal {
 		return otherWidth
 	case j.bytes <= 256, j.bytes <= 4<<10 && j.dBits >= 32 && kernels.Level == simd.None:
 		return tooSmall
-	case j.class == broadcast && j.axes[j.rank-1].n*int64(j.dBits) < 8*cacheLine, j.class == general:
+	case j.kind == broadcast && j.axes[j.rank-1].N*int64(j.dBits) < 8*cacheLine, j.kind == general:
 		return ""
 	}
-	return otherClass
+	return otherKind
 }
 
 // tileCost is the cost of tiles with so many elements for each pair of indices along a and b. The
 // smaller a tile, the more terms a block may have that is faster.
 func (j *job) tileCost(inner int64) int64 {
-	return permutedTile*8/(j.a.n*j.b.n*inner*int64(j.dBits)) + 1
+	return permutedTile*8/(j.a.N*j.b.N*inner*int64(j.dBits)) + 1
 }
 
 // planTile plans tiles between the innermost axis and another one, where the source is dense.
@@ -100,7 +101,7 @@ func planTile(j *job, _ int64) (mover, int64, refusal) {
 	x.turn()
 	t := &j.memory.tile
 	how := t.plan(j, &x)
-	j.class, j.follows = transpose, true
+	j.kind, j.follows = transpose, true
 	return t.mover(j, how), j.tileCost(t.iIn * t.jIn), ""
 }
 
@@ -118,13 +119,13 @@ const (
 func (t *tile) plan(j *job, x *tileAxes) tileCut {
 	w := int64(j.dBits)
 	plain := kernels.Level == simd.None && !j.packed
-	joined := magnitude(j.axes[x.i.axes[0]].d) == x.j.all*j.unit(j.dBits) && x.j.all*w <= farTileRun*8
+	joined := nest.Magnitude(j.axes[x.i.axes[0]].D) == x.j.all*j.unit(j.dBits) && x.j.all*w <= farTileRun*8
 	iSide, jSide, how := t.sides(j, x, plain, joined)
 	j.a, j.b = j.axes[x.i.last()], j.axes[x.j.last()]
 	t.iIn, t.jIn = x.i.in, x.j.in
 	if how == runTiles {
 		// All columns are in a tile, and so is an axis along which the runs go on.
-		j.a, t.iIn, iSide = axis{n: 1}, x.i.all, x.i.all
+		j.a, t.iIn, iSide = axis{N: 1}, x.i.all, x.i.all
 		if k := x.nearest(); k >= 0 {
 			x.use(k)
 			j.a = j.axes[k]
@@ -140,7 +141,7 @@ func (t *tile) plan(j *job, x *tileAxes) tileCut {
 	}
 	blkA, blkB := max(1, iSide/t.iIn), max(1, jSide/t.jIn)
 	// Whole cache lines and whole words, where there are several blocks.
-	j.cut(roundDown(blkA, j.a.n, t.iIn), roundDown(blkB, j.b.n, t.jIn))
+	j.cut(roundDown(blkA, j.a.N, t.iIn), roundDown(blkB, j.b.N, t.jIn))
 	t.tabulate(j, x)
 	run := (t.jIn*j.blkB*w + 7) / 8
 	if t.stride = apart(run); plain && joined && t.dStep == run {
@@ -196,19 +197,19 @@ func (t *tile) tabulate(j *job, x *tileAxes) {
 	if !t.placed {
 		cols = min(cols, tileCols)
 	}
-	x.i.tabulate(&t.dTab, cols, &j.pair, func(x *axis) int64 { return x.d })
-	x.j.tabulate(&t.sTab, t.jIn*j.blkB, &j.pair, func(x *axis) int64 { return x.s })
+	x.i.tabulate(&t.dTab, cols, &j.pair, func(x *axis) int64 { return x.D })
+	x.j.tabulate(&t.sTab, t.jIn*j.blkB, &j.pair, func(x *axis) int64 { return x.S })
 	t.dStep, t.sStep = step(t.dTab), step(t.sTab)
 	t.crowded = crowdedRows(t.sTab, int64(j.dBits))
 	t.sMost = slices.Max(t.sTab)
-	t.sRest = slices.Max(t.sTab[:t.jIn*(j.b.n-(j.numB-1)*j.blkB)])
+	t.sRest = slices.Max(t.sTab[:t.jIn*(j.b.N-(j.numB-1)*j.blkB)])
 	t.reach = j.unit(j.sBits)
 	for _, x := range j.axes[:j.rank] {
-		t.reach += max(0, (x.n-1)*x.s)
+		t.reach += max(0, (x.N-1)*x.S)
 	}
 }
 
-// mover returns what moves the tiles, of a job of class transpose.
+// mover returns what moves the tiles, of a job of kind transpose.
 func (t *tile) mover(j *job, how tileCut) mover {
 	if j.packed {
 		switch {

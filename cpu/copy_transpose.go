@@ -41,7 +41,7 @@ func (fewTile) name() string { return "tiles of few rows in loops" }
 func (t fewTile) move(j *job, d, s, na, nb int64, _ *scratch) {
 	ni, nj := na*t.iIn, nb*t.jIn
 	for i := range ni {
-		t.loops.row(j.dst, j.src, d+i*j.a.d, s+i*t.width, axis{nj, t.width, j.b.s})
+		t.loops.row(j.dst, j.src, d+i*j.a.D, s+i*t.width, axis{N: nj, D: t.width, S: j.b.S})
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"math/bits"
 	"slices"
 	"unsafe"
+
+	"github.com/restride/restride/internal/nest"
 )
 
 const (
@@ -60,8 +62,8 @@ func planDeltaSwaps(j *job, limit int64) (mover, int64, refusal) {
 	inner, unit := bits.TrailingZeros64(64/uint64(w)), j.unit(w)
 	var toBits, fromBits [mostInner]numberBit
 	to, from := toBits[:inner], fromBits[:inner]
-	if !j.inWord(to, unit, func(x *axis) int64 { return x.d }) ||
-		!j.inWord(from, unit, func(x *axis) int64 { return magnitude(x.s) }) {
+	if !j.inWord(to, unit, func(x *axis) int64 { return x.D }) ||
+		!j.inWord(from, unit, func(x *axis) int64 { return nest.Magnitude(x.S) }) {
 		return nil, 0, noBlocks
 	}
 	number := append(make([]numberBit, 0, mostNumber), from...)
@@ -80,7 +82,7 @@ func planDeltaSwaps(j *job, limit int64) (mover, int64, refusal) {
 		return nil, 0, withinBytes
 	}
 	t.order(number, to, w)
-	backwards := func(bit numberBit) bool { return j.axes[bit.axis].s < 0 && slices.Contains(from, bit) }
+	backwards := func(bit numberBit) bool { return j.axes[bit.axis].S < 0 && slices.Contains(from, bit) }
 	for i, bit := range to {
 		if backwards(bit) {
 			t.add(deltaSwap{0, w << i, elementMask(w, i, -1)})
@@ -105,18 +107,18 @@ func planDeltaSwaps(j *job, limit int64) (mover, int64, refusal) {
 func (p *pair) inWord(to []numberBit, unit int64, step func(x *axis) int64) bool {
 	for found := 0; found < len(to); {
 		k := p.rank - 1
-		for k >= 0 && (p.axes[k].n == 1 || step(&p.axes[k]) != unit<<found) {
+		for k >= 0 && (p.axes[k].N == 1 || step(&p.axes[k]) != unit<<found) {
 			k--
 		}
 		if k < 0 {
 			return false
 		}
-		some := min(len(to)-found, bits.TrailingZeros64(uint64(p.axes[k].n)))
+		some := min(len(to)-found, bits.TrailingZeros64(uint64(p.axes[k].N)))
 		for bit := range some {
 			to[found] = numberBit{k, bit}
 			found++
 		}
-		if found < len(to) && p.axes[k].n != 1<<some {
+		if found < len(to) && p.axes[k].N != 1<<some {
 			return false
 		}
 	}
@@ -141,8 +143,8 @@ func (p *pair) wholeBlocks(number []numberBit) bool {
 	odd := p.dOff * unit
 	for k := range p.rank {
 		x := &p.axes[k]
-		if n := blockExtent(k, number); n < x.n {
-			odd |= (x.d | x.s) * n * unit
+		if n := blockExtent(k, number); n < x.N {
+			odd |= (x.D | x.S) * n * unit
 		}
 	}
 	return odd&7 == 0
@@ -154,9 +156,9 @@ func (t *deltaSwaps) wordsFrom(j *job, words, inner []numberBit) bool {
 	unit := j.stepBits()
 	first := j.sOff * unit & 7
 	for _, bit := range inner {
-		first += min(0, j.axes[bit.axis].s<<bit.bit*unit)
+		first += min(0, j.axes[bit.axis].S<<bit.bit*unit)
 	}
-	return place(t.from[:t.words], first, words, func(bit numberBit) int64 { return j.axes[bit.axis].s << bit.bit * unit })
+	return place(t.from[:t.words], first, words, func(bit numberBit) int64 { return j.axes[bit.axis].S << bit.bit * unit })
 }
 
 // wordsTo lists where they begin in the destination.
@@ -164,14 +166,14 @@ func (t *deltaSwaps) wordsTo(j *job, words []numberBit, backwards func(numberBit
 	unit, first := j.stepBits(), int64(0)
 	for _, bit := range words {
 		if backwards(bit) {
-			first += j.axes[bit.axis].d << bit.bit * unit
+			first += j.axes[bit.axis].D << bit.bit * unit
 		}
 	}
 	return place(t.to[:t.words], first, words, func(bit numberBit) int64 {
-		if by := j.axes[bit.axis].d << bit.bit * unit; !backwards(bit) {
+		if by := j.axes[bit.axis].D << bit.bit * unit; !backwards(bit) {
 			return by
 		}
-		return -j.axes[bit.axis].d << bit.bit * unit
+		return -j.axes[bit.axis].D << bit.bit * unit
 	})
 }
 
@@ -234,12 +236,12 @@ func (p *pair) aroundBlocks(number []numberBit) bool {
 	n := 0
 	for k := range p.rank {
 		x, inside := p.axes[k], blockExtent(k, number)
-		if x.n > inside {
-			around[n] = axis{x.n / inside, x.d * inside, x.s * inside}
+		if x.N > inside {
+			around[n] = axis{N: x.N / inside, D: x.D * inside, S: x.S * inside}
 			n++
 		}
 	}
-	if a, _ := nearItems(around[:n]); n == 0 || around[n-1].n < leastSwapRow && (a < 0 || around[a].n < leastSwapRow) {
+	if a, _ := nearItems(around[:n]); n == 0 || around[n-1].N < leastSwapRow && (a < 0 || around[a].N < leastSwapRow) {
 		return false
 	}
 	p.rank = copy(p.axes[:], around[:n])
@@ -258,10 +260,10 @@ func (t *deltaSwaps) move(j *job, d, s, na, nb int64, sc *scratch) {
 	if na > nb {
 		a, b, na, nb = b, a, nb, na
 	}
-	from := planes{p: j.src, at: t.from, step: b.s * unit >> 3}
-	to := planes{p: j.dst, at: t.to, step: b.d * unit >> 3}
+	from := planes{p: j.src, at: t.from, step: b.S * unit >> 3}
+	to := planes{p: j.dst, at: t.to, step: b.D * unit >> 3}
 	for i := range na {
-		from.first, to.first = (s+i*a.s)*unit>>3, (d+i*a.d)*unit>>3
+		from.first, to.first = (s+i*a.S)*unit>>3, (d+i*a.D)*unit>>3
 		for n := nb; n > 0; n -= some {
 			t.swap(&to, &from, &buffer, min(n, some))
 			from.first, to.first = from.first+some*from.step, to.first+some*to.step

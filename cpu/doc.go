@@ -21,8 +21,7 @@
 // # How a copy runs
 //
 // A copy is simplified to the fewest axes and the widest elements
-// ([layout.Simplify], [layout.Widen]), and then is of one of these classes, which
-// device.KernelNamer tells with the width of an element in bits:
+// ([layout.Simplify], [layout.Widen]). Its loops are of one of these kinds:
 //
 //	dense        one dense run on both sides
 //	rows         dense rows on both sides
@@ -35,7 +34,8 @@
 //	bits.convert any conversion: in place, or by way of buffers in L1
 //
 // Planners (plan.go) are asked in order. Each returns a mover and its cost, or says why not; the
-// cheapest mover moves the blocks of the copy:
+// cheapest mover moves the blocks of the copy. Queue.KernelName names it, with the width of an
+// element in bits, beside the copy's class ([device.KernelNamer]):
 //
 //	fields            codes of a few bits at any pitch          bits_fields.go
 //	stride3           three interleaved rows                    copy_stride3.go

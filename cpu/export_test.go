@@ -1,10 +1,12 @@
 package cpu
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/restride/restride/internal/race"
 	"github.com/restride/restride/internal/simd"
+	"github.com/restride/restride/layout"
 )
 
 // Force makes all copies of a test use the kernels of a level. Such tests do not
@@ -51,4 +53,20 @@ func StreamFrom(t testing.TB, bytes int64) {
 	old := streamBytes
 	streamBytes = bytes
 	t.Cleanup(func() { streamBytes = old })
+}
+
+// Loops is the kind of a copy's loops and the width of its elements, as "transpose.32".
+func Loops(dst, src *layout.Layout, t layout.DType) string {
+	f, j := form{op: opCopy, align: 16, dst: t, src: t}, new(job)
+	if !j.prepare(&f, dst, src) {
+		return ""
+	}
+	j.plan()
+	switch {
+	case j.strings:
+		return j.kind.String() + ".string"
+	case j.packed:
+		return fmt.Sprintf("bits.%v.%d", j.kind, j.dBits)
+	}
+	return fmt.Sprintf("%v.%d", j.kind, j.dBits)
 }

@@ -14,6 +14,7 @@ type job struct {
 	mover   mover
 	memory  movers // of the mover
 	follows bool   // the mover reads scratch.next
+	ran     string // the mover of a job that workers divided among jobs of their own
 
 	// Of a job that is shared; parts and columns of one below a byte.
 	parts   parts
@@ -26,7 +27,7 @@ var jobs = sync.Pool{New: func() any { return new(job) }}
 // release returns the job to its pool.
 func (j *job) release() {
 	j.drop()
-	j.cast, j.memory.conversion = nil, conversion{}
+	j.cast, j.memory.conversion, j.ran = nil, conversion{}, ""
 	jobs.Put(j)
 }
 
@@ -43,7 +44,7 @@ type grid struct {
 
 // cut divides a and b into blocks of the given extents.
 func (g *grid) cut(blkA, blkB int64) {
-	if blkB > 64 && blkB < g.b.n {
+	if blkB > 64 && blkB < g.b.N {
 		blkB &^= 63 // so that blocks of one row share as few words as can be
 	}
 	g.divide(blkA, blkB)
@@ -51,12 +52,12 @@ func (g *grid) cut(blkA, blkB int64) {
 
 // divide is cut into blocks of just these extents.
 func (g *grid) divide(blkA, blkB int64) {
-	g.blkA, g.blkB = min(blkA, g.a.n), min(blkB, g.b.n)
-	g.numA = (g.a.n + g.blkA - 1) / g.blkA
-	g.numB = (g.b.n + g.blkB - 1) / g.blkB
+	g.blkA, g.blkB = min(blkA, g.a.N), min(blkB, g.b.N)
+	g.numA = (g.a.N + g.blkA - 1) / g.blkA
+	g.numB = (g.b.N + g.blkB - 1) / g.blkB
 	g.units = g.numA * g.numB
 	for i := range g.nOut {
-		g.units *= g.outer[i].n
+		g.units *= g.outer[i].N
 	}
 }
 
@@ -72,11 +73,11 @@ func (g *grid) seek(unit int64, sc *scratch) (ai, bi, d, s int64) {
 	rest := unit / g.numB / g.numA
 	for k := g.nOut - 1; k >= 0; k-- {
 		x := &g.outer[k]
-		i := rest % x.n
-		rest /= x.n
+		i := rest % x.N
+		rest /= x.N
 		sc.index[k] = i
-		d += i * x.d
-		s += i * x.s
+		d += i * x.D
+		s += i * x.S
 	}
 	return ai, bi, d, s
 }
@@ -86,18 +87,18 @@ func (g *grid) seek(unit int64, sc *scratch) (ai, bi, d, s int64) {
 func (g *grid) next(s, ai, bi int64, sc *scratch) int64 {
 	switch {
 	case bi+1 < g.numB:
-		return s + ai*g.blkA*g.a.s + (bi+1)*g.blkB*g.b.s
+		return s + ai*g.blkA*g.a.S + (bi+1)*g.blkB*g.b.S
 	case ai+1 < g.numA:
-		return s + (ai+1)*g.blkA*g.a.s
+		return s + (ai+1)*g.blkA*g.a.S
 	}
 	at := s
 	for k := g.nOut - 1; k >= 0; k-- {
-		if x := &g.outer[k]; sc.index[k]+1 < x.n {
-			return at + x.s
+		if x := &g.outer[k]; sc.index[k]+1 < x.N {
+			return at + x.S
 		}
-		at -= sc.index[k] * g.outer[k].s
+		at -= sc.index[k] * g.outer[k].S
 	}
-	return s + ai*g.blkA*g.a.s + bi*g.blkB*g.b.s
+	return s + ai*g.blkA*g.a.S + bi*g.blkB*g.b.S
 }
 
 // scratch is the memory that a goroutine needs for itself.
@@ -150,7 +151,7 @@ func (j *job) part(lo, hi int64, sc *scratch) {
 		if j.follows {
 			sc.next = j.next(s, ai, bi, sc)
 		}
-		j.mover.move(j, d+a0*j.a.d+b0*j.b.d, s+a0*j.a.s+b0*j.b.s, min(j.blkA, j.a.n-a0), min(j.blkB, j.b.n-b0), sc)
+		j.mover.move(j, d+a0*j.a.D+b0*j.b.D, s+a0*j.a.S+b0*j.b.S, min(j.blkA, j.a.N-a0), min(j.blkB, j.b.N-b0), sc)
 		if u++; u >= hi {
 			j.fence()
 			return
@@ -165,14 +166,14 @@ func (j *job) part(lo, hi int64, sc *scratch) {
 		ai = 0
 		for k := j.nOut - 1; k >= 0; k-- {
 			x := &j.outer[k]
-			if sc.index[k]++; sc.index[k] < x.n {
-				d += x.d
-				s += x.s
+			if sc.index[k]++; sc.index[k] < x.N {
+				d += x.D
+				s += x.S
 				break
 			}
 			sc.index[k] = 0
-			d -= (x.n - 1) * x.d
-			s -= (x.n - 1) * x.s
+			d -= (x.N - 1) * x.D
+			s -= (x.N - 1) * x.S
 		}
 	}
 }
@@ -186,7 +187,7 @@ func (j *job) execute() {
 	}
 	j.plan()
 	cost := j.bytes
-	if j.class == dense {
+	if j.kind == dense {
 		cost /= denseFactor
 	}
 	n := parallelism(j.units, cost)

@@ -75,7 +75,7 @@ func (p *pair) prepareMap(dst, src *device.Operand, table *[256]uint64) {
 		p.cast = tableCaster(table, dBits, sBits)
 	}
 	p.load(&d, &s, dBits, sBits, false)
-	p.class = convert
+	p.kind = convert
 	if unpacks {
 		p.meaning = new(meaning)
 		for x, v := range table[:16] {

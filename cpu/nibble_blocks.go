@@ -2,6 +2,8 @@ package cpu
 
 import (
 	"unsafe"
+
+	"github.com/restride/restride/internal/nest"
 )
 
 // nibbleBlocks moves blocks of nibbles without unpacking: the nibbles of each of the destination's
@@ -32,30 +34,30 @@ func (p *pairing) plan(j *job) bool {
 	p.on = false
 	last := j.rank - 1
 	in := j.axes[last]
-	if j.dBits != 4 || in.d != 1 || in.n&1 != 0 || in.s&1 != 0 && in.s != -1 || j.dOff&1 != 0 || j.rank+1 > mostUnpackedAxes {
+	if j.dBits != 4 || in.D != 1 || in.N&1 != 0 || in.S&1 != 0 && in.S != -1 || j.dOff&1 != 0 || j.rank+1 > mostUnpackedAxes {
 		return false
 	}
 	halves := -1
 	for k := range j.rank {
 		x := &j.axes[k]
 		switch {
-		case k < last && x.d&1 != 0:
+		case k < last && x.D&1 != 0:
 			return false
-		case magnitude(x.s) == 1:
+		case nest.Magnitude(x.S) == 1:
 			// Pairs begin in a low half, or backwards in a high one.
-			if halves >= 0 || x.n&1 != 0 || (x.s < 0) != (j.sOff&1 != 0) {
+			if halves >= 0 || x.N&1 != 0 || (x.S < 0) != (j.sOff&1 != 0) {
 				return false
 			}
 			halves = k
-		case x.s&1 != 0:
+		case x.S&1 != 0:
 			return false
 		}
 	}
-	*p = pairing{on: true, step: in.s, halves: -1, odd: j.sOff&1 != 0 && in.s != -1}
+	*p = pairing{on: true, step: in.S, halves: -1, odd: j.sOff&1 != 0 && in.S != -1}
 	var to [mostUnpackedAxes]axis
 	n := 0
 	add := func(x axis) {
-		if x.n > 1 {
+		if x.N > 1 {
 			to[n] = x
 			n++
 		}
@@ -63,11 +65,11 @@ func (p *pairing) plan(j *job) bool {
 	for k, x := range j.axes[:j.rank] {
 		switch {
 		case k == last:
-			add(axis{x.n / 2, 2, 2 * x.s})
+			add(axis{N: x.N / 2, D: 2, S: 2 * x.S})
 		case k == halves:
-			add(axis{x.n / 2, 2 * x.d, 2 * x.s})
-			add(axis{2, x.d, 0})
-			p.halves, p.back = n-1, x.s < 0
+			add(axis{N: x.N / 2, D: 2 * x.D, S: 2 * x.S})
+			add(axis{N: 2, D: x.D, S: 0})
+			p.halves, p.back = n-1, x.S < 0
 		default:
 			add(x)
 		}
@@ -87,14 +89,14 @@ func (b *unpackedBlocks) pairedBytes(work *unpackedWork) {
 	}
 	for i := range b.rank {
 		x := &b.axes[i]
-		dims[i], ds[i], ss[i] = x.n, x.d/2, x.bufS
+		dims[i], ds[i], ss[i] = x.N, x.D/2, x.bufS
 		switch {
 		case x.halves && p.back:
 			ss[i] = -p.high
 		case x.halves:
 			ss[i] = p.high
 		case x.inSrc:
-			ss[i] = x.s / 2
+			ss[i] = x.S / 2
 		}
 	}
 	n := b.rank
@@ -123,9 +125,9 @@ func (b *unpackedBlocks) groups() int64 {
 	const vector = 16
 	x, columns := &b.axes[0], int64(1)
 	for i := 1; i < b.rank; i++ {
-		columns *= b.axes[i].n
+		columns *= b.axes[i].N
 	}
-	if kernels.Permute == nil || x.halves || x.d != 2 || columns < 2 || columns >= vector || vector%columns > 0 || x.n*columns%vector > 0 || x.n < 2*vector {
+	if kernels.Permute == nil || x.halves || x.D != 2 || columns < 2 || columns >= vector || vector%columns > 0 || x.N*columns%vector > 0 || x.N < 2*vector {
 		return 0
 	}
 	return vector / columns
@@ -145,7 +147,7 @@ func (b nibbleBlocks) move(j *job, d, s, _, _ int64, sc *scratch) {
 		}
 		more = false
 		for i := range b.rank {
-			if x := &b.axes[i]; !x.inSrc && !x.halves && x.next(&index[i], &at, &to, x.s/2, x.bufS, x.n) {
+			if x := &b.axes[i]; !x.inSrc && !x.halves && x.next(&index[i], &at, &to, x.S/2, x.bufS, x.N) {
 				more = true
 				break
 			}

@@ -1,38 +1,35 @@
 package cpu
 
 import (
-	"strconv"
 	"unsafe"
 
 	"github.com/restride/restride/internal/backend"
+	"github.com/restride/restride/internal/nest"
 	"github.com/restride/restride/layout"
 )
 
-// class is what a copy or fill is along the destination's innermost axis, in the words
-// of layout.Class, or convert. queue.KernelName tells it.
-type class layout.Class
+// kind is what the loops of a copy or fill are along the destination's innermost axis, which mover
+// fits them: nest.Class says how elements lie.
+type kind uint8
 
 const (
-	dense     = class(layout.ClassDense)
-	rows      = class(layout.ClassRows)
-	transpose = class(layout.ClassTranspose) // by tiles
-	reversed  = class(layout.ClassReversed)
-	strided   = class(layout.ClassStrided)   // a step apart on at least one side
-	broadcast = class(layout.ClassBroadcast) // the source's row is one element
-	general   = class(layout.ClassGeneral)   // the source is denser along another axis, but no transpose
-	convert   = general + 1                  // between types
+	dense kind = iota
+	rows
+	transpose // by tiles
+	reversed
+	strided   // a step apart on at least one side
+	broadcast // the source's row is one element
+	general   // the source is denser along another axis, but no transpose
+	convert   // between types
 )
 
-func (c class) String() string {
-	if c == convert {
-		return "convert"
-	}
-	return layout.Class(c).String()
-}
+var kindNames = [...]string{"dense", "rows", "transpose", "reversed", "strided", "broadcast", "general", "convert"}
 
-// axis is one loop: its extent, and the step that either side makes. Steps are
-// in bytes, or in elements where they are below a byte (see pair.packed).
-type axis struct{ n, d, s int64 }
+func (c kind) String() string { return kindNames[c] }
+
+// axis is one loop. Steps are in bytes, or in elements where they are below a byte (see
+// pair.packed).
+type axis = nest.Axis
 
 // maxAxes bounds the rank after layout.Simplify: extents are at least 2, and
 // their product fits an int64.
@@ -60,25 +57,18 @@ func (e *ends) fence() {
 // pair is a simplified pair of layouts: where the elements are, how wide and how many.
 type pair struct {
 	ends
-	class        class
+	kind         kind
+	class        nest.Class // of a copy: how its elements lie
 	strings      bool
 	packed       bool     // positions count elements, not bytes: below a byte, or converted
-	meaning      *meaning // of class convert by bits: what unpacking makes of elements
-	cast         *caster  // of class convert by value; nil: by bits
+	meaning      *meaning // of kind convert by bits: what unpacking makes of elements
+	cast         *caster  // of kind convert by value; nil: by bits
 	dBits, sBits int      // the width of one element
 	dOff, sOff   int64
 	rank         int
 	axes         [maxAxes]axis // in the order of the destination's steps
 	bytes        int64         // that will be written
-	near         nearness
-}
-
-// nearness says along which axes elements are near each other.
-type nearness struct {
-	dense bool // those of the destination, along the innermost axis, are neighbours
-	// The axes, but for the innermost, along which the source's elements are nearest to
-	// each other, and along which they are neighbours. -1: none.
-	nearest, unit int
+	near         nest.Near
 }
 
 // prepare makes the pair of a checked call, without addresses. A fill's source
@@ -120,13 +110,13 @@ func (p *pair) prepare(f *form, dst, src *layout.Layout) bool {
 	}
 	p.load(&d, &s, dBits, sBits, strings)
 	if way != backend.AsCopy {
-		p.class = convert
+		p.kind = convert
 		p.meaning = meaningOf(f.src.Bits(), backend.IsSigned(f.src))
 	}
 	if fills {
 		p.sOff = 0
 		for i := range p.axes[:p.rank] {
-			p.axes[i].s = 0
+			p.axes[i].S = 0
 		}
 	}
 	return true
@@ -154,56 +144,50 @@ func (p *pair) load(d, s *layout.Layout, dBits, sBits int, strings bool) {
 	p.dBits, p.sBits = dBits, sBits
 	p.strings = strings
 	p.packed = dBits < 8 || sBits < 8 || p.cast != nil
-	p.class, p.meaning = dense, nil
+	p.kind, p.meaning = dense, nil
 	p.clipLo, p.clipHi, p.past = 0, 1<<63-1, false
 	du, su := int64(1), int64(1)
 	if !p.packed {
 		du, su = int64(dBits/8), int64(sBits/8)
 	}
 	p.rank, p.dOff, p.sOff = d.Rank(), d.Offset()*du, s.Offset()*su
+	nest.Append(p.axes[:0], d, s)
 	p.bytes = 1
-	for i := range p.rank {
-		n := d.Dim(i)
-		p.axes[i] = axis{n, d.Stride(i) * du, s.Stride(i) * su}
-		p.bytes *= n
+	for i := range p.axes[:p.rank] {
+		x := &p.axes[i]
+		x.D, x.S = x.D*du, x.S*su
+		p.bytes *= x.N
 	}
+	p.class = nest.ClassOf(p.axes[:p.rank], du, su)
 	if p.rank == 0 {
-		p.axes[0] = axis{1, du, su}
+		p.axes[0] = axis{N: 1, D: du, S: su}
 		p.rank = 1
 	}
 	p.bytes = (p.bytes*int64(dBits) + 7) / 8
 }
 
-// classify sets the class, unless it is convert, and what is near.
+// classify sets the kind, unless it is convert, and what is near.
 func (p *pair) classify() {
 	last := p.rank - 1
 	in := &p.axes[last]
 	du, su := p.unit(p.dBits), p.unit(p.sBits)
-	p.near = nearness{dense: in.d == du || in.n == 1, nearest: -1, unit: -1}
+	p.near = nest.NearOf(p.axes[:p.rank], du, su)
 	near := &p.near
-	for i := last - 1; i >= 0; i-- {
-		if near.unit < 0 && magnitude(p.axes[i].s) == su {
-			near.unit = i
-		}
-		if near.nearest < 0 || magnitude(p.axes[i].s) < magnitude(p.axes[near.nearest].s) {
-			near.nearest = i
-		}
-	}
 	switch {
-	case p.class == convert:
-	case near.dense && (in.s == su || in.n == 1):
-		p.class = rows
+	case p.kind == convert:
+	case near.Dense && (in.S == su || in.N == 1):
+		p.kind = rows
 		if p.rank == 1 {
-			p.class = dense
+			p.kind = dense
 		}
-	case near.dense && in.s == 0:
-		p.class = broadcast
-	case near.dense && in.s == -su && !p.strings:
-		p.class = reversed
-	case near.nearest >= 0 && magnitude(p.axes[near.nearest].s) < magnitude(in.s):
-		p.class = general
+	case near.Dense && in.S == 0:
+		p.kind = broadcast
+	case near.Dense && in.S == -su && !p.strings:
+		p.kind = reversed
+	case near.Outer >= 0 && nest.Magnitude(p.axes[near.Outer].S) < nest.Magnitude(in.S):
+		p.kind = general
 	default:
-		p.class = strided
+		p.kind = strided
 	}
 }
 
@@ -227,7 +211,7 @@ func (p *pair) stepBits() int64 {
 // pays sooner: their lines do not come in sequence, and would be fetched to be written.
 func (p *pair) streams() bool {
 	least := streamBytes
-	if p.class == transpose {
+	if p.kind == transpose {
 		least /= 4
 	}
 	return kernels.Stream != nil && p.bytes >= least
@@ -239,28 +223,10 @@ func (p *pair) offsets(number int64) (d, s int64) {
 	d, s = p.dOff, p.sOff
 	for k := p.rank - 1; k >= 0; k-- {
 		x := &p.axes[k]
-		i := number % x.n
-		number /= x.n
-		d += i * x.d
-		s += i * x.s
+		i := number % x.N
+		number /= x.N
+		d += i * x.D
+		s += i * x.S
 	}
 	return d, s
-}
-
-// name is the class and the width of an element, as KernelName tells them.
-func (p *pair) name() string {
-	switch {
-	case p.strings:
-		return p.class.String() + ".string"
-	case p.packed:
-		return "bits." + p.class.String() + "." + strconv.Itoa(p.dBits)
-	}
-	return p.class.String() + "." + strconv.Itoa(p.dBits)
-}
-
-func magnitude(x int64) int64 {
-	if x < 0 {
-		return -x
-	}
-	return x
 }

@@ -3,6 +3,7 @@ package cpu
 import (
 	"unsafe"
 
+	"github.com/restride/restride/internal/nest"
 	"github.com/restride/restride/internal/simd"
 )
 
@@ -43,7 +44,7 @@ func planPermutation(j *job, limit int64) (mover, int64, refusal) {
 	switch {
 	case j.bytes < permutedBytes:
 		return nil, 0, tooSmall
-	case j.axes[last].d != width:
+	case j.axes[last].D != width:
 		return nil, 0, notDense
 	}
 	most := int64(permuteWidth)
@@ -51,8 +52,8 @@ func planPermutation(j *job, limit int64) (mover, int64, refusal) {
 		most = kernels.PermuteWidth
 	}
 	size, k := width, last
-	for k >= 0 && j.axes[k].d == size && size*j.axes[k].n <= most {
-		size *= j.axes[k].n
+	for k >= 0 && j.axes[k].D == size && size*j.axes[k].N <= most {
+		size *= j.axes[k].N
 		k--
 	}
 	if k < 0 || k == last {
@@ -60,13 +61,13 @@ func planPermutation(j *job, limit int64) (mover, int64, refusal) {
 	}
 	x := &j.axes[k]
 	items := int64(1)
-	if x.d == size {
-		items = min(most/size, x.n)
+	if x.D == size {
+		items = min(most/size, x.N)
 	}
 	p.size, p.items, p.width = size, items, width
 	p.gather(j, k)
 	cost := int64(1)
-	switch rest := x.n % items; {
+	switch rest := x.N % items; {
 	case kernels.Permute == nil:
 		p.loop = loopsOf(&j.pair).gather
 		if width < 4 {
@@ -96,11 +97,11 @@ func (p *permutation) gather(j *job, k int) {
 		at, rest := int64(0), e
 		for i := j.rank - 1; i > k; i-- {
 			x := &j.axes[i]
-			at += rest % x.n * x.s
-			rest /= x.n
+			at += rest % x.N * x.S
+			rest /= x.N
 		}
 		for item := range p.items {
-			p.from[item*n+e] = at + item*j.axes[k].s
+			p.from[item*n+e] = at + item*j.axes[k].S
 		}
 	}
 }
@@ -120,11 +121,11 @@ func nearItems(axes []axis) (near int, nearer bool) {
 	last := len(axes) - 1
 	near = last - 1
 	for i := near - 1; i >= 0; i-- {
-		if magnitude(axes[i].s) < magnitude(axes[near].s) {
+		if nest.Magnitude(axes[i].S) < nest.Magnitude(axes[near].S) {
 			near = i
 		}
 	}
-	if near >= 0 && magnitude(axes[near].s) < magnitude(axes[last].s) {
+	if near >= 0 && nest.Magnitude(axes[near].S) < nest.Magnitude(axes[last].S) {
 		return near, true
 	}
 	return last - 1, false
@@ -139,11 +140,11 @@ func (j *job) blockItems(size, items int64) {
 	if nearer {
 		// Square blocks use all of each cache line on both sides.
 		side := max(1, 4*cacheLine/size)
-		j.block(near, max(side, perRow/2/min(j.axes[last].n, side)), max(side, perRow/2/min(j.axes[near].n, side)))
+		j.block(near, max(side, perRow/2/min(j.axes[last].N, side)), max(side, perRow/2/min(j.axes[near].N, side)))
 	} else {
-		j.block(near, max(1, perRow/min(j.axes[last].n, perRow)), perRow)
+		j.block(near, max(1, perRow/min(j.axes[last].N, perRow)), perRow)
 	}
-	if by := 64 * items; j.blkB < j.b.n { // of whole blocks, and of whole lines
+	if by := 64 * items; j.blkB < j.b.N { // of whole blocks, and of whole lines
 		if j.blkB < by {
 			by = items
 		}
@@ -155,18 +156,18 @@ func (j *job) blockItems(size, items int64) {
 func (p *permutation) move(j *job, d, s, na, nb int64, sc *scratch) {
 	row := nb * p.size
 	path := j.pathOf(d, na, row)
-	if j.b.d != p.size {
+	if j.b.D != p.size {
 		path = cached
 	}
 	if piece := 64 * p.items; path != cached && kernels.Direct && na == 1 && nb > piece {
 		// Whole lines at a time: see stagePiece.
 		for ; nb > 0; nb -= piece {
 			p.move(j, d, s, 1, min(nb, piece), sc)
-			d, s = d+piece*j.b.d, s+piece*j.b.s
+			d, s = d+piece*j.b.D, s+piece*j.b.S
 		}
 		return
 	}
-	to, at, step := j.dst, d, j.a.d
+	to, at, step := j.dst, d, j.a.D
 	if path != cached {
 		to, at, step = room(&sc.tile, na*row), 0, row
 	}
@@ -180,17 +181,17 @@ func (p *permutation) move(j *job, d, s, na, nb int64, sc *scratch) {
 // nearer from row to row, it goes down the rows with each block.
 func (p *permutation) rows(j *job, dst unsafe.Pointer, d, step, s, na, nb int64) {
 	blocks := nb / p.items
-	down := na > blocks || na > 1 && magnitude(j.a.s) < magnitude(p.items*j.b.s)
+	down := na > blocks || na > 1 && nest.Magnitude(j.a.S) < nest.Magnitude(p.items*j.b.S)
 	if kernels.Permute == nil || !down || p.size*p.items != kernels.PermuteWidth || nb%p.items > 0 {
 		for i := range na {
-			p.row(j, dst, d+i*step, s+i*j.a.s, nb)
+			p.row(j, dst, d+i*step, s+i*j.a.S, nb)
 		}
 		return
 	}
 	for range blocks {
-		kernels.Permute(ptr(dst, d), ptr(j.src, s), step, j.a.s, na, &p.whole)
-		d += p.items * j.b.d
-		s += p.items * j.b.s
+		kernels.Permute(ptr(dst, d), ptr(j.src, s), step, j.a.S, na, &p.whole)
+		d += p.items * j.b.D
+		s += p.items * j.b.S
 	}
 }
 
@@ -199,18 +200,18 @@ func (p *permutation) row(j *job, dst unsafe.Pointer, d, s, n int64) {
 	if kernels.Permute == nil {
 		for ; n > 0; n -= p.items {
 			p.loop(dst, d, j.src, s, p.from[:min(n, p.items)*p.size/p.width])
-			d += p.items * j.b.d
-			s += p.items * j.b.s
+			d += p.items * j.b.D
+			s += p.items * j.b.S
 		}
 		return
 	}
 	blocks := n / p.items
 	if blocks > 0 {
-		kernels.Permute(ptr(dst, d), ptr(j.src, s), p.items*j.b.d, p.items*j.b.s, blocks, &p.whole)
+		kernels.Permute(ptr(dst, d), ptr(j.src, s), p.items*j.b.D, p.items*j.b.S, blocks, &p.whole)
 	}
 	if rest := n - blocks*p.items; rest > 0 {
 		done := blocks * p.items
-		kernels.Permute(ptr(dst, d+done*j.b.d), ptr(j.src, s+done*j.b.s), 0, 0, 1, &p.rest)
+		kernels.Permute(ptr(dst, d+done*j.b.D), ptr(j.src, s+done*j.b.S), 0, 0, 1, &p.rest)
 	}
 }
 

@@ -4,7 +4,7 @@ import (
 	"math/bits"
 	"slices"
 
-	"github.com/restride/restride/layout"
+	"github.com/restride/restride/internal/nest"
 )
 
 const (
@@ -103,7 +103,7 @@ const (
 	partBytes   refusal = "elements are below a byte, or converted"
 	isConverted refusal = "elements are converted"
 	areStrings  refusal = "elements are strings"
-	otherClass  refusal = "the copy is of another class"
+	otherKind   refusal = "its loops are of another kind"
 	otherWidth  refusal = "elements are of another width"
 	notDense    refusal = "the destination's elements are not neighbours along the innermost axis"
 	notNear     refusal = "the source's elements are not neighbours along another axis"
@@ -128,7 +128,7 @@ type choice struct {
 	why     refusal
 }
 
-// plan chooses the class, the blocks, and the mover.
+// plan chooses the kind, the blocks, and the mover.
 func (j *job) plan() { j.choose(nil) }
 
 // choose asks each planner for a mover that is cheaper than those before it. note, if not nil,
@@ -162,24 +162,13 @@ func (j *job) choose(note func(choice)) {
 	j.past = j.streams()
 }
 
-// explain returns the answers of all planners to a checked call, in the order in which they are
-// asked: the last mover is chosen. Workers that share a copy below a byte plan each part of it
-// separately.
-func explain(f *form, dst, src *layout.Layout) (all []choice) {
-	j := new(job)
-	if j.prepare(f, dst, src) {
-		j.choose(func(c choice) { all = append(all, c) })
-	}
-	return all
-}
-
-// conditions returns the facts about a classified job, and why tiles do not pay.
+// conditions returns the facts about a job whose kind is known, and why tiles do not pay.
 func (j *job) conditions() (met conditions, noTiles refusal) {
 	met = inBytes
 	if j.packed {
 		met = inBits
 	}
-	if j.class != convert {
+	if j.kind != convert {
 		met |= copied
 	}
 	if !j.strings {
@@ -197,8 +186,8 @@ func (j *job) conditions() (met conditions, noTiles refusal) {
 // shortRows reports whether rows of the destination are too short to be moved as rows. No
 // kernel moves packed elements without neighbours.
 func (j *job) shortRows() bool {
-	row := j.axes[j.rank-1].n * int64(j.dBits)
-	switch j.class {
+	row := j.axes[j.rank-1].N * int64(j.dBits)
+	switch j.kind {
 	case general:
 		return j.packed || row <= permutedRow*8
 	case strided, reversed:
@@ -213,7 +202,7 @@ func (j *job) shortRows() bool {
 // blocks.
 func (j *job) block(ai int, blkA, blkB int64) {
 	j.b = j.axes[j.rank-1]
-	j.a = axis{n: 1}
+	j.a = axis{N: 1}
 	j.nOut = 0
 	for i := range j.rank - 1 {
 		if i == ai {
@@ -233,13 +222,13 @@ func (j *job) perRow() int64 { return max(1, int64(blockBytes*8/max(j.dBits, j.s
 // overlap or repeat in the source, such that a piece of them stays in L1.
 func (j *job) blockRows() {
 	last, perRow := j.rank-1, j.perRow()
-	n := j.axes[last].n
-	switch near := j.near.nearest; {
-	case j.class == dense:
+	n := j.axes[last].N
+	switch near := j.near.Outer; {
+	case j.kind == dense:
 		j.block(-1, 1, 4*perRow)
-	case j.class == rows && near >= 0 && magnitude(j.axes[near].s) < n*j.unit(j.sBits):
+	case j.kind == rows && near >= 0 && nest.Magnitude(j.axes[near].S) < n*j.unit(j.sBits):
 		j.block(near, 64, perRow)
-	case j.class == general:
+	case j.kind == general:
 		j.blockSquares()
 	default:
 		j.block(last-1, max(1, perRow/min(n, perRow)), perRow)
@@ -248,7 +237,7 @@ func (j *job) blockRows() {
 
 // blockSquares makes square blocks, which use all of each cache line on both sides.
 func (j *job) blockSquares() {
-	near := j.near.nearest
-	side := max(elementSide, 512/min(j.axes[j.rank-1].n, 512))
-	j.block(near, side, max(elementSide, 512/min(j.axes[near].n, 512)))
+	near := j.near.Outer
+	side := max(elementSide, 512/min(j.axes[j.rank-1].N, 512))
+	j.block(near, side, max(elementSide, 512/min(j.axes[near].N, 512)))
 }

@@ -10,13 +10,17 @@ import (
 	"github.com/restride/restride/internal/simd"
 )
 
-// explained explains a copy or a conversion.
-func explained(o *oracle.Case) []choice {
+// explained returns the planners' answers to a copy or a conversion.
+func explained(o *oracle.Case) (all []choice) {
 	f := form{op: opCopy, align: 16, dst: o.DstType, src: o.DstType}
 	if o.Op == oracle.OpConvert {
 		f.op, f.src = opConvert, o.SrcType
 	}
-	return explain(&f, &o.Dst, &o.Src)
+	j := new(job)
+	if j.prepare(&f, &o.Dst, &o.Src) {
+		j.choose(func(c choice) { all = append(all, c) })
+	}
+	return all
 }
 
 // chosen returns the mover of the last choice that has one.

@@ -65,7 +65,6 @@ type plan struct {
 	form     form
 	layouts  plankey.Key
 	job      job
-	name     string // of the kernel, once asked for
 	dst, src side
 }
 
@@ -128,22 +127,10 @@ func (p *plan) run(to, from unsafe.Pointer, dOff, sOff int64, sc *scratch) int64
 	return j.bytes
 }
 
-// kernel is the job's name, made once.
-func (p *plan) kernel() string {
-	switch {
-	case p.name != "":
-	case p.job.units == 0:
-		p.name = "nothing"
-	default:
-		p.name = p.job.name()
-	}
-	return p.name
-}
-
 // load plans a call.
 func (p *plan) load(f *form, dst, src *layout.Layout) {
 	j := &p.job
-	p.form, p.name = *f, ""
+	p.form = *f
 	if j.prepare(f, dst, src) {
 		j.plan()
 	} else {

@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/nest"
 	"github.com/restride/restride/internal/numeric"
 	"github.com/restride/restride/layout"
 )
@@ -63,12 +64,12 @@ func (t *take) sharePut(n int) int {
 func (t *take) partsApart() int64 {
 	reach := t.size
 	for i := range t.rank {
-		reach += magnitude(t.axes[i].d) * (t.axes[i].n - 1)
+		reach += nest.Magnitude(t.axes[i].d) * (t.axes[i].n - 1)
 	}
 	for i := range t.rank {
 		if t.axes[i].a != 0 { // they differ from unit to unit
 			for k := range t.by {
-				reach += magnitude(t.by[k].Stride) * (t.by[k].Extent - 1)
+				reach += nest.Magnitude(t.by[k].Stride) * (t.by[k].Extent - 1)
 			}
 			break
 		}
@@ -76,7 +77,7 @@ func (t *take) partsApart() int64 {
 	parts := int64(1)
 	for i := range t.rank {
 		x := &t.axes[i]
-		if reach -= magnitude(x.d) * (x.n - 1); reach > magnitude(x.d) {
+		if reach -= nest.Magnitude(x.d) * (x.n - 1); reach > nest.Magnitude(x.d) {
 			break
 		}
 		parts *= x.n

@@ -28,6 +28,8 @@ type queue struct {
 
 	// Kept from small call to small call.
 	plans   plans
+	ran     [mostRan]ran // the latest long ones
+	nextRan uint
 	sc      scratch
 	pattern [2]uint64 // the element of a fill
 	text    string    // of one with strings
@@ -353,6 +355,9 @@ func (q *queue) carryOutLong(f *form, dst, src *layout.Layout, to, from region) 
 		j.dst, j.src = to.base, from.base
 		j.execute()
 		q.launched(j.bytes)
+		if f.op == opCopy {
+			q.keepRan(j, f, dst, src)
+		}
 	}
 	return nil
 }
@@ -413,31 +418,6 @@ func spread(to *[2]uint64, pattern []byte, bits int) {
 	}
 }
 
-// KernelName returns the class of a copy and the width in bits of the elements that it
-// would move (see the package's description); "" for a copy that Copy refuses.
-func (q *queue) KernelName(dst, src device.Operand) string {
-	if backend.CheckCopy(&dst, &src) != nil {
-		return ""
-	}
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	f := form{op: opCopy, align: 16, dst: dst.Type, src: src.Type}
-	p := q.plans.find(&f, &dst.Layout, &src.Layout)
-	if p == nil {
-		p = q.plans.add(&f, &dst.Layout, &src.Layout)
-	}
-	if p != nil {
-		return p.kernel()
-	}
-	j := jobs.Get().(*job)
-	defer j.release()
-	if !j.prepare(&f, &dst.Layout, &src.Layout) {
-		return "nothing"
-	}
-	j.plan()
-	return j.name()
-}
-
 // Record returns an event that is done.
 func (q *queue) Record() (device.Event, error) {
 	if err := q.begin("Record"); err != nil {
@@ -473,7 +453,7 @@ func (q *queue) Close() error {
 	q.mu.Lock()
 	before := q.closed
 	q.closed = true
-	q.plans, q.sc = plans{}, scratch{}
+	q.plans, q.ran, q.sc = plans{}, [mostRan]ran{}, scratch{}
 	q.mu.Unlock()
 	if !before {
 		q.dev.forget(q)

@@ -256,7 +256,7 @@ func (c *converter) convert(d, s, n int64, sc *scratch) {
 	case c.d == 1 && c.s == 1:
 		copy(span(c.dst, 4*d, 4*n), span(c.src, 4*s, 4*n))
 	default:
-		moveRow(c.dst, c.src, 4*d, 4*s, axis{n, 4 * c.d, 4 * c.s}, 32)
+		moveRow(c.dst, c.src, 4*d, 4*s, axis{N: n, D: 4 * c.d, S: 4 * c.s}, 32)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"math"
 	"unsafe"
 
+	"github.com/restride/restride/internal/nest"
 	"github.com/restride/restride/layout"
 )
 
@@ -160,7 +161,7 @@ func (t *take) locate(b *takenBlock, p location, n int64) {
 // kernel returns the one for an index, or nil.
 func (t *take) kernel(by *layout.Index) func(to *int64, at *byte, n, extent, stride int64) int64 {
 	switch {
-	case by.Extent > math.MaxInt32 || magnitude(by.Stride) > math.MaxInt32 || by.Outside == layout.OutsideClampZero:
+	case by.Extent > math.MaxInt32 || nest.Magnitude(by.Stride) > math.MaxInt32 || by.Outside == layout.OutsideClampZero:
 		return nil
 	case t.atBits == 64:
 		return kernels.Offsets64

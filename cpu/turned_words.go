@@ -43,28 +43,28 @@ func planTurnedWords(j *job, limit int64) (mover, int64, refusal) {
 		return nil, 0, unaligned
 	case j.bytes < permutedBytes:
 		return nil, 0, tooSmall
-	case j.axes[last].d != 1:
+	case j.axes[last].D != 1:
 		return nil, 0, notDense
 	case j.dOff%per != 0:
 		return nil, 0, withinBytes
 	}
 	size, k := int64(1), last
-	for k >= 0 && j.axes[k].d == size && size*j.axes[k].n*w <= 64*mostWords {
-		size *= j.axes[k].n
+	for k >= 0 && j.axes[k].D == size && size*j.axes[k].N*w <= 64*mostWords {
+		size *= j.axes[k].N
 		k--
 	}
-	if k < 0 || k == last || j.axes[k].d != size {
+	if k < 0 || k == last || j.axes[k].D != size {
 		return nil, 0, noBlocks
 	}
 	items := int64(1)
 	for items*size*w%64 != 0 {
 		items *= 2
 	}
-	if items*size*w > 64*mostWords || j.axes[k].n%items > 0 || j.axes[k].s*items%per != 0 {
+	if items*size*w > 64*mostWords || j.axes[k].N%items > 0 || j.axes[k].S*items%per != 0 {
 		return nil, 0, noBlocks
 	}
 	for i := range k {
-		if j.axes[i].d%per != 0 || j.axes[i].s%per != 0 {
+		if j.axes[i].D%per != 0 || j.axes[i].S%per != 0 {
 			return nil, 0, withinBytes
 		}
 	}
@@ -87,8 +87,8 @@ func (t *turnedWords) plan(j *job, k int) bool {
 		rest := int64(e)
 		all[e] = j.sOff * w & 7
 		for i := j.rank - 1; i >= k; i-- {
-			n := j.axes[i].n
-			all[e] += rest % n * j.axes[i].s * w
+			n := j.axes[i].N
+			all[e] += rest % n * j.axes[i].S * w
 			rest /= n
 		}
 	}
@@ -125,9 +125,9 @@ func (t *turnedWords) plan(j *job, k int) bool {
 // move moves na rows of nb items.
 func (t *turnedWords) move(j *job, d, s, na, nb int64, _ *scratch) {
 	w := int64(j.dBits)
-	dStep, sStep := t.items*j.b.d*w/8, t.items*j.b.s*w/8
+	dStep, sStep := t.items*j.b.D*w/8, t.items*j.b.S*w/8
 	for i := range na {
-		to, from := (d+i*j.a.d)*w/8, (s+i*j.a.s)*w>>3
+		to, from := (d+i*j.a.D)*w/8, (s+i*j.a.S)*w>>3
 		for word := range t.words {
 			turns := t.turns[t.ends[word]:t.ends[word+1]]
 			turnBlocks(j.dst, to+int64(word)*8, dStep, j.src, from, sStep, nb/t.items, turns)

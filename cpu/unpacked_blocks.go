@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	"github.com/restride/restride/internal/nest"
 	"github.com/restride/restride/layout"
 )
 
@@ -76,7 +77,7 @@ func planUnpacked(j *job, _ int64) (mover, int64, refusal) {
 	switch {
 	case j.bytes < unpackedBytes:
 		return nil, 0, tooSmall
-	case j.axes[j.rank-1].d != 1:
+	case j.axes[j.rank-1].D != 1:
 		return nil, 0, notDense
 	}
 	b := &j.memory.unpacked
@@ -126,10 +127,10 @@ type blockGrowth struct {
 // elements.
 func (g *blockGrowth) growRun(target int64) {
 	run := g.unit
-	for k := g.rank - 1; k >= 0 && g.axes[k].d == run && run < target; k-- {
-		g.ext[k] = g.extent(g.axes[k].n, g.ext[k], target/run)
+	for k := g.rank - 1; k >= 0 && g.axes[k].D == run && run < target; k-- {
+		g.ext[k] = g.extent(g.axes[k].N, g.ext[k], target/run)
 		run *= g.ext[k]
-		if g.ext[k] < g.axes[k].n {
+		if g.ext[k] < g.axes[k].N {
 			break
 		}
 	}
@@ -166,10 +167,10 @@ func (g *blockGrowth) growSpan(target int64) int64 {
 			return false
 		}
 		old := g.ext[k]
-		want := min(max(1, target/magnitude(x.s)), max(1, unpackedElements*g.unit/(all/old)))
-		g.ext[k] = g.extent(x.n, old, want)
+		want := min(max(1, target/nest.Magnitude(x.S)), max(1, unpackedElements*g.unit/(all/old)))
+		g.ext[k] = g.extent(x.N, old, want)
 		all = all / old * g.ext[k]
-		return g.ext[k] == x.n
+		return g.ext[k] == x.N
 	})
 	return all
 }
@@ -181,7 +182,7 @@ func (g *blockGrowth) eachNear(visit func(k int, span int64) bool) {
 	for span := g.unit; ; {
 		near := -1
 		for k := range g.rank {
-			if s := magnitude(g.axes[k].s); used>>k&1 == 0 && s > 0 && s <= 2*span && (near < 0 || s < magnitude(g.axes[near].s)) {
+			if s := nest.Magnitude(g.axes[k].S); used>>k&1 == 0 && s > 0 && s <= 2*span && (near < 0 || s < nest.Magnitude(g.axes[near].S)) {
 				near = k
 			}
 		}
@@ -190,7 +191,7 @@ func (g *blockGrowth) eachNear(visit func(k int, span int64) bool) {
 		}
 		used |= 1 << near
 		on := visit(near, span)
-		span += (g.ext[near] - 1) * magnitude(g.axes[near].s)
+		span += (g.ext[near] - 1) * nest.Magnitude(g.axes[near].S)
 		if !on {
 			return
 		}
@@ -204,33 +205,33 @@ func (b *unpackedBlocks) load(j *job, g *blockGrowth) bool {
 	near, srcRun := uint64(0), g.unit
 	g.eachNear(func(k int, span int64) bool {
 		near |= 1 << k
-		srcRun = span + (g.ext[k]-1)*magnitude(j.axes[k].s)
+		srcRun = span + (g.ext[k]-1)*nest.Magnitude(j.axes[k].S)
 		return true
 	})
 	dstRun, dense := g.unit, true
-	alongA, alongB := axis{n: 1}, axis{n: 1}
+	alongA, alongB := axis{N: 1}, axis{N: 1}
 	blkA, blkB := int64(1), int64(1)
 	for k := j.rank - 1; k >= 0; k-- {
 		x := unpackedAxis{axis: j.axes[k], inSrc: near>>k&1 != 0, halves: k == b.pairs.halves}
-		dense = dense && x.d == dstRun && g.ext[k] > 1
+		dense = dense && x.D == dstRun && g.ext[k] > 1
 		if g.ext[k] == 1 {
 			continue
 		}
 		if x.inD = dense; dense {
 			dstRun *= g.ext[k]
 		}
-		if g.ext[k] < x.n {
+		if g.ext[k] < x.N {
 			dense = false
 			switch {
-			case alongB.n == 1:
+			case alongB.N == 1:
 				x.cut, alongB, blkB = cutB, x.axis, g.ext[k]
-			case alongA.n == 1:
+			case alongA.N == 1:
 				x.cut, alongA, blkA = cutA, x.axis, g.ext[k]
 			default:
 				return false
 			}
 		}
-		if x.n = g.ext[k]; b.rank == mostUnpackedAxes {
+		if x.N = g.ext[k]; b.rank == mostUnpackedAxes {
 			return false
 		}
 		b.axes[b.rank] = x
@@ -259,22 +260,22 @@ func (b *unpackedBlocks) bufferSteps(srcRun, dstRun, unit int64) {
 	b.src, b.dst = pitch(b.run), pitch(dstRun)
 	for i := range b.rank {
 		x := &b.axes[i]
-		if x.bufS = x.s; !x.inSrc && !x.halves {
+		if x.bufS = x.S; !x.inSrc && !x.halves {
 			x.bufS = b.src
-			b.src *= x.n
-		} else if x.s < 0 {
-			b.first -= (x.n - 1) * x.s
+			b.src *= x.N
+		} else if x.S < 0 {
+			b.first -= (x.N - 1) * x.S
 		}
-		if x.bufD = x.d; !x.inD {
+		if x.bufD = x.D; !x.inD {
 			x.bufD = b.dst
-			b.dst *= x.n
+			b.dst *= x.N
 		}
 	}
 	if b.pairs.on {
 		b.pairs.high, b.pairs.group = b.src, b.groups()
 		b.dst = 1
 		for i := range b.rank {
-			b.dst *= b.axes[i].n
+			b.dst *= b.axes[i].N
 		}
 		b.dst += cacheLine
 	}
@@ -285,7 +286,7 @@ func (b *unpackedBlocks) bytes(j *job) {
 	var dims, ds, ss [mostUnpackedAxes]int64
 	for i := range b.rank {
 		x := &b.axes[i]
-		dims[i], ds[i], ss[i] = x.n, x.bufD, x.bufS
+		dims[i], ds[i], ss[i] = x.N, x.bufD, x.bufS
 	}
 	copyBytes(j, dims[:b.rank], ds[:b.rank], ss[:b.rank], b.first)
 }
@@ -353,9 +354,9 @@ func (b *unpackedBlocks) unpack(j *job, buf unsafe.Pointer, s, na, nb int64, wor
 	low, run := int64(0), int64(1)
 	for i := range b.rank {
 		if x := &b.axes[i]; x.inSrc {
-			by := (x.extent(na, nb) - 1) * x.s
+			by := (x.extent(na, nb) - 1) * x.S
 			low += min(by, 0)
-			run += magnitude(by)
+			run += nest.Magnitude(by)
 		}
 	}
 	index := work.index[:b.rank]
@@ -364,7 +365,7 @@ func (b *unpackedBlocks) unpack(j *job, buf unsafe.Pointer, s, na, nb int64, wor
 		unpack(buf, to, j.src, at*w, run, w, meaningOf(int(w), false), false)
 		more = false
 		for i := range b.rank {
-			if x := &b.axes[i]; !x.inSrc && x.next(&index[i], &at, &to, x.s, x.bufS, x.extent(na, nb)) {
+			if x := &b.axes[i]; !x.inSrc && x.next(&index[i], &at, &to, x.S, x.bufS, x.extent(na, nb)) {
 				more = true
 				break
 			}
@@ -389,7 +390,7 @@ func (b *unpackedBlocks) pack(j *job, buf unsafe.Pointer, d, na, nb int64, work 
 		}
 		more = false
 		for i := range b.rank {
-			if x := &b.axes[i]; !x.inD && x.next(&index[i], &at, &from, x.d, x.bufD, x.extent(na, nb)) {
+			if x := &b.axes[i]; !x.inD && x.next(&index[i], &at, &from, x.D, x.bufD, x.extent(na, nb)) {
 				more = true
 				break
 			}
@@ -405,7 +406,7 @@ func (x *unpackedAxis) extent(na, nb int64) int64 {
 	case cutB:
 		return nb
 	}
-	return x.n
+	return x.N
 }
 
 // next moves on to the next of n indices of an axis, or back to the first: false.

@@ -11,9 +11,9 @@ func (w *where) row(p sides, n int64, sc *scratch) {
 	x := &w.axes[w.rank-1]
 	switch {
 	case x.c == 0 && load8(w.cond, p.c) != 0:
-		w.copyRow(p.d, w.a, p.a, axis{n, x.d, x.a})
+		w.copyRow(p.d, w.a, p.a, axis{N: n, D: x.d, S: x.a})
 	case x.c == 0:
-		w.copyRow(p.d, w.b, p.b, axis{n, x.d, x.b})
+		w.copyRow(p.d, w.b, p.b, axis{N: n, D: x.d, S: x.b})
 	case w.bits == 0 || w.loose:
 		w.eachRow(p, n)
 	case w.bits >= 8 && x.sides == sides{w.unit, w.unit, w.unit, 1}:
@@ -30,18 +30,18 @@ func (w *where) row(p sides, n int64, sc *scratch) {
 
 // copyRow copies elements of a or b.
 func (w *where) copyRow(d int64, src unsafe.Pointer, s int64, x axis) {
-	dense := x.d == w.unit && x.s == w.unit
+	dense := x.D == w.unit && x.S == w.unit
 	switch bits := int64(w.bits); {
 	case bits == 0:
 		moveElementRow[string](w.dst, src, d, s, x)
 	case bits < 8 && dense:
-		copyBits(w.dst, d*bits, src, s*bits, x.n*bits)
+		copyBits(w.dst, d*bits, src, s*bits, x.N*bits)
 	case bits < 8:
-		for i := range x.n {
-			putBits(w.dst, (d+i*x.d)*bits, getBits(src, (s+i*x.s)*bits, bits), bits)
+		for i := range x.N {
+			putBits(w.dst, (d+i*x.D)*bits, getBits(src, (s+i*x.S)*bits, bits), bits)
 		}
 	case dense:
-		moveRun(w.dst, d, src, s, x.n*w.unit, w.past())
+		moveRun(w.dst, d, src, s, x.N*w.unit, w.past())
 	default:
 		moveRow(w.dst, src, d, s, x, w.bits)
 	}
@@ -72,7 +72,7 @@ func (w *where) piece(p sides, n int64, first bool, sc *scratch) {
 	cond := unsafe.Add(w.cond, p.c)
 	if x.c != 1 {
 		cond = room(&sc.stage, wherePiece)
-		moveElementRow[uint8](cond, w.cond, 0, p.c, axis{n, 1, x.c})
+		moveElementRow[uint8](cond, w.cond, 0, p.c, axis{N: n, D: 1, S: x.c})
 	}
 	a := w.gather(w.a, p.a, x.a, n, first, &sc.spread)
 	b := w.gather(w.b, p.b, x.b, n, first, &sc.wide)
@@ -89,7 +89,7 @@ func (w *where) piece(p sides, n int64, first bool, sc *scratch) {
 	blend(tile, a, b, cond, n, w.bits, false)
 	switch {
 	case bits >= 8:
-		moveRow(w.dst, tile, p.d, 0, axis{n, x.d, w.unit}, w.bits)
+		moveRow(w.dst, tile, p.d, 0, axis{N: n, D: x.d, S: w.unit}, w.bits)
 	case x.d == 1:
 		copyBits(w.dst, p.d*bits, tile, 0, n*bits)
 	default:
@@ -113,7 +113,7 @@ func (w *where) gather(src unsafe.Pointer, s, step, n int64, first bool, buffer 
 	switch {
 	case step == 0 && !first:
 	case bits >= 8:
-		moveRow(to, src, 0, s, axis{n, w.unit, step}, w.bits)
+		moveRow(to, src, 0, s, axis{N: n, D: w.unit, S: step}, w.bits)
 	case step == 1:
 		copyBits(to, 0, src, s*bits, n*bits)
 	default:

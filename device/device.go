@@ -191,11 +191,13 @@ type StringQueue interface {
 	FillString(dst Operand, s string) error
 }
 
-// KernelNamer is implemented by queues that can say what would carry out a Copy: by
-// its class and the width of its elements, as "transpose.32". The answer is for
+// KernelNamer is implemented by queues that can say what carried out a Copy, or would: the
+// class of the copy, by how its elements lie, and the kernel, as "shuffle.32", whose elements
+// have 32 bits. The classes are "dense", "rows", "transpose", "shuffle", "reversed", "strided",
+// "broadcast" and "general". Of a Copy that is refused, both are empty. The answer is for
 // people: names may change.
 type KernelNamer interface {
-	KernelName(dst, src Operand) string
+	KernelName(dst, src Operand) (class, kernel string)
 }
 
 // Info says what a device is. In the driver's texts, what cannot be printed is escaped.

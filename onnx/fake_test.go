@@ -186,7 +186,7 @@ func (q *fakeQueue) Record() (device.Event, error) {
 	return q.queue.Record()
 }
 
-func (q *fakeQueue) WaitFor(e device.Event) error          { return q.queue.WaitFor(e) }
-func (q *fakeQueue) Wait() error                           { return q.queue.Wait() }
-func (q *fakeQueue) Close() error                          { return q.queue.Close() }
-func (q *fakeQueue) KernelName(_, _ device.Operand) string { return "fake" }
+func (q *fakeQueue) WaitFor(e device.Event) error                          { return q.queue.WaitFor(e) }
+func (q *fakeQueue) Wait() error                                           { return q.queue.Wait() }
+func (q *fakeQueue) Close() error                                          { return q.queue.Close() }
+func (q *fakeQueue) KernelName(_, _ device.Operand) (class, kernel string) { return "copy", "fake" }

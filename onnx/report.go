@@ -93,7 +93,7 @@ func (st *step) report(c *call) NodeReport {
 		if t, ok := v.(*tensor.Tensor); ok {
 			v := t.Verdict()
 			n.Kind, n.Bytes, n.Host = max(n.Kind, v.Kind), n.Bytes+v.Bytes, t.Stream() == tensor.Host()
-			n.Kernel = cmp.Or(n.Kernel, v.Kernel)
+			n.Class, n.Kernel = cmp.Or(n.Class, v.Class), cmp.Or(n.Kernel, v.Kernel)
 		}
 	}
 	n.Elided, n.Why = st.why(c, &n)
@@ -173,7 +173,7 @@ func (st *step) why(c *call, n *NodeReport) (elided bool, why string) {
 		return false, fmt.Sprintf("written in place, over the input: %d parts", c.parts)
 	case n.Kind == tensor.Transfer:
 		return false, ""
-	case n.Kind == tensor.Copy && c.parts == 1 && n.Kernel == "fill":
+	case n.Kind == tensor.Copy && c.parts == 1 && n.Class == "fill":
 		return false, "new elements, all of one value"
 	case n.Kind == tensor.Copy && c.parts > 1, n.Kind == tensor.Copy && c.parts == 1 && c.x == nil:
 		return false, fmt.Sprintf("put together from %d parts", c.parts)

@@ -36,7 +36,7 @@ func TestReports(t *testing.T) {
 	x := held(t)(tensor.FromSlice(s, make([]float32, 6), 2, 3))
 	reports := map[string]onnx.NodeReport{}
 	sess.OnNode(func(n onnx.NodeReport) {
-		n.Verdict.Kernel = ""
+		n.Verdict.Class, n.Verdict.Kernel = "", ""
 		reports[n.Output] = n
 	})
 	run(t, sess, onnx.Values{"x": x})

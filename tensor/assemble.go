@@ -122,7 +122,7 @@ func (t *Tensor) assemble(op string, parts []Part, keep bool) error {
 		done.verdict.Bytes += n
 		if n > most {
 			most, done.dst, done.src = n, to[i], from[i]
-			done.verdict.Kernel = "fill" // unless there is a source
+			done.verdict.Class = "fill" // unless there is a source
 		}
 		if src := parts[i].Src; src != nil && in == &t.layout {
 			in = &src.layout

@@ -65,6 +65,6 @@ func (t *Tensor) convert(op string, to, dst, src layout.DType, how device.Roundi
 	if err := t.stream.queue.Convert(into, from, how); err != nil {
 		return nil, t.fail(op, errors.Join(err, out.Release()))
 	}
-	out.note(op, move{verdict: Verdict{Copy, bytesOf(to, out.Count()), "convert"}}, t)
+	out.note(op, move{verdict: Verdict{Kind: Copy, Bytes: bytesOf(to, out.Count()), Class: "convert"}}, t)
 	return out, nil
 }

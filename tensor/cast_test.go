@@ -19,7 +19,7 @@ func TestCast(t *testing.T) {
 			x := keep(t)(tensor.FromSlice(s, []float32{1.9, -2.5, 300, float32(math.NaN()), 0, -1e30}, 2, 3))
 			turned := keep(t)(x.Transpose())
 			y := keep(t)(turned.Cast(layout.Int8, device.Rounding{}))
-			require.Equal(t, tensor.Verdict{Kind: tensor.Copy, Bytes: 6, Kernel: "convert"}, y.Verdict())
+			require.Equal(t, tensor.Verdict{Kind: tensor.Copy, Bytes: 6, Class: "convert"}, y.Verdict())
 			require.Equal(t, layout.Shape{3, 2}, y.Shape())
 			require.True(t, new(y.Layout()).IsContiguous())
 			got, err := tensor.Values[int8](y)

@@ -85,7 +85,7 @@ func TestPackUnpack(t *testing.T) {
 			v := keep(t)(keep(t)(packed.Transpose()).Slice(0, 6, 0, -1))
 			wide := keep(t)(v.Unpack())
 			require.Equal(t, of.Container(), wide.DType())
-			require.Equal(t, tensor.Verdict{Kind: tensor.Copy, Bytes: 30, Kernel: "convert"}, wide.Verdict())
+			require.Equal(t, tensor.Verdict{Kind: tensor.Copy, Bytes: 30, Class: "convert"}, wide.Verdict())
 			want := sliced(transposed(a, []int{1, 0}), 0, 6, 0, -1)
 			bits := of.Bits()
 			for i, e := range contents(t, wide).Elems {

@@ -131,8 +131,9 @@ func (q *fakeQueue) Put(dst, src, at device.Operand, how device.Reduction, by ..
 	return q.Queue.Put(bare(dst), bare(src), bare(at), how, by...)
 }
 
-func (q *fakeQueue) KernelName(dst, src device.Operand) string {
-	return "fake." + q.Queue.(device.KernelNamer).KernelName(bare(dst), bare(src))
+func (q *fakeQueue) KernelName(dst, src device.Operand) (class, kernel string) {
+	class, kernel = q.Queue.(device.KernelNamer).KernelName(bare(dst), bare(src))
+	return class, "fake." + kernel
 }
 
 // openCPU returns a stream of a new cpu device. The test fails if any memory of

@@ -274,7 +274,7 @@ func (t *Tensor) gatherHeld(g *gathering, indices *Tensor) (*Tensor, error) {
 		}
 		out, err := allocate(t.stream, g.op, t.dtype, g.shape)
 		if err == nil {
-			out.note(g.op, move{verdict: Verdict{Copy, copied, "take"}}, t)
+			out.note(g.op, move{verdict: Verdict{Kind: Copy, Bytes: copied, Class: "take"}}, t)
 		}
 		return out, err
 	}
@@ -296,7 +296,7 @@ func (t *Tensor) gatherHeld(g *gathering, indices *Tensor) (*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	out.note(g.op, move{verdict: Verdict{Copy, bytesOf(t.dtype, count), "take"}}, t)
+	out.note(g.op, move{verdict: Verdict{Kind: Copy, Bytes: bytesOf(t.dtype, count), Class: "take"}}, t)
 	return out, nil
 }
 

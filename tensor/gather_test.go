@@ -157,7 +157,7 @@ func TestGather(t *testing.T) {
 					views++
 				} else {
 					require.Equal(t, tensor.Copy, y.Verdict().Kind)
-					require.Equal(t, "take", y.Verdict().Kernel)
+					require.Equal(t, "take", y.Verdict().Class)
 				}
 				require.NoError(t, y.Release())
 			}
@@ -210,7 +210,7 @@ func TestGatherViews(t *testing.T) {
 			continue
 		}
 		n := int64(len(c.indices))
-		require.Equal(t, tensor.Verdict{Kind: tensor.Copy, Bytes: n * 24, Kernel: "take"}, y.Verdict())
+		require.Equal(t, tensor.Verdict{Kind: tensor.Copy, Bytes: n * 24, Class: "take"}, y.Verdict())
 		require.EqualValues(t, 8*n, after.HostToDevice-before.HostToDevice)
 		told := events.take()
 		require.Len(t, told, 2)
@@ -323,7 +323,7 @@ func TestGatherChecksIndicesOfAnEmptyResult(t *testing.T) {
 					require.Equal(t, c.shape, z.Shape().String())
 					want := tensor.Verdict{}
 					if where == s && !s.IsHost() && c.right.Count() > 0 { // a byte, taken for each index or tuple
-						want = tensor.Verdict{Kind: tensor.Copy, Bytes: 1 + c.right.Dim(0), Kernel: "take"}
+						want = tensor.Verdict{Kind: tensor.Copy, Bytes: 1 + c.right.Dim(0), Class: "take"}
 					}
 					require.Equal(t, want, z.Verdict())
 					_, err := c.call(c.x, c.wrong)

@@ -18,7 +18,7 @@ func New(s *Stream, t layout.DType, dims ...int64) (*Tensor, error) {
 	if err := s.queue.Fill(x.Operand(), make([]byte, (t.Bits()+7)/8)); err != nil {
 		return nil, x.fail(op, errors.Join(err, x.Release()))
 	}
-	x.note(op, move{verdict: Verdict{Copy, bytesOf(t, x.Count()), "fill"}}, x)
+	x.note(op, move{verdict: Verdict{Kind: Copy, Bytes: bytesOf(t, x.Count()), Class: "fill"}}, x)
 	return x.publish(), nil
 }
 

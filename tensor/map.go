@@ -43,7 +43,7 @@ func (t *Tensor) Map(table *Tensor) (*Tensor, error) {
 	if err := t.stream.queue.Map(out.Operand(), t.Operand(), entries.Operand()); err != nil {
 		return nil, t.fail(op, errors.Join(err, out.Release()))
 	}
-	out.note(op, move{verdict: Verdict{Copy, bytesOf(out.dtype, out.Count()), "map"}}, t)
+	out.note(op, move{verdict: Verdict{Kind: Copy, Bytes: bytesOf(out.dtype, out.Count()), Class: "map"}}, t)
 	return out.publish(), nil
 }
 

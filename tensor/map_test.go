@@ -23,7 +23,7 @@ func TestMap(t *testing.T) {
 			every := keep(t)(table.Slice(0, 0, 32, 2)) // a table with gaps is made contiguous
 			y := keep(t)(keep(t)(codes.Transpose()).Map(every))
 			require.Equal(t, "[3,2]", y.Shape().String())
-			require.Equal(t, tensor.Verdict{Kind: tensor.Copy, Bytes: 24, Kernel: "map"}, y.Verdict())
+			require.Equal(t, tensor.Verdict{Kind: tensor.Copy, Bytes: 24, Class: "map"}, y.Verdict())
 			got, err := tensor.Values[float32](y)
 			require.NoError(t, err)
 			require.Equal(t, []float32{0, 3, 1, 14, 2, 15}, got)

@@ -34,7 +34,7 @@ func TestOverwrite(t *testing.T) {
 			v := z.Verdict()
 			require.Equal(t, tensor.Copy, v.Kind)
 			require.EqualValues(t, 24, v.Bytes)
-			require.NotEmpty(t, v.Kernel)
+			require.NotEmpty(t, v.Class)
 			got, err := tensor.Values[int32](z)
 			require.NoError(t, err)
 			require.Equal(t, []int32{8, 8, 5, 10, 10, 5}, got)

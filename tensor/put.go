@@ -161,7 +161,7 @@ func (t *Tensor) putHeld(g *gathering, indices, src *Tensor, how device.Reductio
 		return err
 	}
 	if t.stream.trace.Load() != nil {
-		t.stream.report(g.op, Verdict{Copy, bytesOf(t.dtype, src.Count()), "put"}, t.dtype, &src.layout, &t.layout)
+		t.stream.report(g.op, Verdict{Kind: Copy, Bytes: bytesOf(t.dtype, src.Count()), Class: "put"}, t.dtype, &src.layout, &t.layout)
 	}
 	return nil
 }

@@ -41,7 +41,7 @@ func (t *Tensor) QuantizeBlocks(to, scale layout.DType, size int64) (codes, scal
 	if err != nil {
 		return nil, nil, errors.Join(t.fail(op, err), codes.Release(), scales.Release())
 	}
-	codes.note(op, move{verdict: Verdict{Copy, bytesOf(to, codes.Count()) + bytesOf(scale, scales.Count()), "scale"}}, t)
+	codes.note(op, move{verdict: Verdict{Kind: Copy, Bytes: bytesOf(to, codes.Count()) + bytesOf(scale, scales.Count()), Class: "scale"}}, t)
 	return codes.publish(), scales.publish(), nil
 }
 

@@ -88,7 +88,7 @@ func (t *Tensor) QuantizeInto(out *Tensor, by Quantization) error {
 // filled tells the stream's trace of a call that wrote t's elements, if it has no error.
 func (t *Tensor) filled(op string, src *Tensor, err error) error {
 	if err == nil && t.stream.trace.Load() != nil {
-		t.stream.report(op, Verdict{Copy, bytesOf(t.dtype, t.Count()), "scale"}, t.dtype, &src.layout, &t.layout)
+		t.stream.report(op, Verdict{Kind: Copy, Bytes: bytesOf(t.dtype, t.Count()), Class: "scale"}, t.dtype, &src.layout, &t.layout)
 	}
 	return err
 }
@@ -112,7 +112,7 @@ func (t *Tensor) scaledTo(op string, to layout.DType, scale func(out *Tensor) er
 	if err := scale(out); err != nil {
 		return nil, errors.Join(err, out.Release())
 	}
-	out.note(op, move{verdict: Verdict{Copy, bytesOf(to, out.Count()), "scale"}}, t)
+	out.note(op, move{verdict: Verdict{Kind: Copy, Bytes: bytesOf(to, out.Count()), Class: "scale"}}, t)
 	return out.publish(), nil
 }
 

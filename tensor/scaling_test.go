@@ -24,7 +24,7 @@ func TestDequantize(t *testing.T) {
 			least := keep(tensor.FromSlice(s, []float32{10, 20}, 2, 1, 1))
 
 			out := keep(codes.Dequantize(layout.Float32, tensor.Scaling{Scale: scale, Zero: zero}))
-			require.Equal(t, tensor.Verdict{Kind: tensor.Copy, Bytes: 64, Kernel: "scale"}, out.Verdict())
+			require.Equal(t, tensor.Verdict{Kind: tensor.Copy, Bytes: 64, Class: "scale"}, out.Verdict())
 			got, err := tensor.Values[float32](out)
 			require.NoError(t, err)
 			require.Equal(t, []float32{-1, 0, 1, 2, 4, 6, 8, 10, 0, .5, 1, 1.5, -12, -13, -14, -15}, got)

@@ -291,7 +291,7 @@ func (t *Tensor) Verdict() Verdict {
 	}
 	v := m.verdict
 	if m.src.Buffer != nil {
-		v.Kernel = t.stream.kernelName(m.dst, m.src)
+		v.Class, v.Kernel = t.stream.kernelName(m.dst, m.src)
 	}
 	return v
 }

@@ -32,7 +32,7 @@ func (t *Tensor) castText(op string, to layout.DType, how device.Rounding) (*Ten
 	if err != nil {
 		return nil, t.fail(op, err)
 	}
-	out.note(op, move{verdict: Verdict{Copy, bytesOf(to, out.Count()), "text"}}, t)
+	out.note(op, move{verdict: Verdict{Kind: Copy, Bytes: bytesOf(to, out.Count()), Class: "text"}}, t)
 	return out, nil
 }
 

@@ -26,12 +26,12 @@ func (k Kind) String() string { return [...]string{"view", "copy", "transfer"}[k
 type Verdict struct {
 	Kind   Kind
 	Bytes  int64  // of elements moved; strings count 16 each
-	Kernel string // of a Copy: its class and the width of its elements, as the device has them
+	Class  string // of a Copy: how its elements lie (see device.KernelNamer), or "fill", "convert", "take", ...
+	Kernel string // of a Copy between elements of one type: what the device ran, as "shuffle.32"
 }
 
-// move is what a call did that made a tensor. Of a copy it keeps the operands:
-// the kernel's name, which costs as much as planning the copy, is worked out for
-// who asks.
+// move is what a call did that made a tensor. Of a copy it keeps the operands, by
+// which the queue finds what it ran.
 type move struct {
 	verdict  Verdict
 	dst, src device.Operand
@@ -41,10 +41,18 @@ func (v Verdict) String() string {
 	switch {
 	case v.Kind == View:
 		return "view"
-	case v.Kernel == "":
+	case v.Class == "":
 		return fmt.Sprintf("%v of %d bytes", v.Kind, v.Bytes)
 	}
-	return fmt.Sprintf("%v of %d bytes by %s", v.Kind, v.Bytes, v.Kernel)
+	return fmt.Sprintf("%v of %d bytes: %s", v.Kind, v.Bytes, v.How())
+}
+
+// How is the class and the kernel of a Copy, in words: "transpose by shuffle.32".
+func (v Verdict) How() string {
+	if v.Kernel == "" {
+		return v.Class
+	}
+	return v.Class + " by " + v.Kernel
 }
 
 // An Event is what a Stream's trace hook is told of a call.
@@ -59,12 +67,12 @@ func (e Event) String() string {
 	return fmt.Sprintf("%s %v %v -> %v: %v", e.Op, e.Type, e.In, e.Out, e.Verdict)
 }
 
-// kernelName asks the queue which kernel carries out a copy.
-func (s *Stream) kernelName(dst, src device.Operand) string {
+// kernelName asks the queue which kernel carried out a copy.
+func (s *Stream) kernelName(dst, src device.Operand) (class, kernel string) {
 	if namer, ok := device.As[device.KernelNamer](s.queue); ok {
 		return namer.KernelName(dst, src)
 	}
-	return ""
+	return "", ""
 }
 
 // bytesOf returns the size of n elements in a Verdict.

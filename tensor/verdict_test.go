@@ -38,7 +38,7 @@ func TestTrace(t *testing.T) {
 	keep(t)(tensor.FromBytes(s, layout.Int4, []byte{1, 2}, 3))
 	require.Equal(t, []string{"FromBytes int4 [3]:{1}+0 -> [3]:{1}+0: transfer of 2 bytes"}, to.take())
 	keep(t)(tensor.New(s, layout.Float16, 5))
-	require.Equal(t, []string{"New float16 [5]:{1}+0 -> [5]:{1}+0: copy of 10 bytes by fill"}, to.take())
+	require.Equal(t, []string{"New float16 [5]:{1}+0 -> [5]:{1}+0: copy of 10 bytes: fill"}, to.take())
 	e := keep(t)(tensor.Empty(s, layout.Float32, 3, 2))
 	require.Empty(t, to.take())
 
@@ -71,7 +71,7 @@ func TestTrace(t *testing.T) {
 
 	z := keep(t)(y.Reshape(-1))
 	require.Equal(t, []string{"Reshape float [3,2]:{1,3}+0 -> [6]:{1}+0: " + z.Verdict().String()}, to.take())
-	require.Equal(t, tensor.Verdict{Kind: tensor.Copy, Bytes: 24, Kernel: z.Verdict().Kernel}, z.Verdict())
+	require.Equal(t, tensor.Verdict{Kind: tensor.Copy, Bytes: 24, Class: "shuffle", Kernel: z.Verdict().Kernel}, z.Verdict())
 	require.Contains(t, z.Verdict().Kernel, "fake.")
 	copied := ": " + z.Verdict().String()
 	keep(t)(y.Contiguous())
@@ -108,8 +108,8 @@ func TestTrace(t *testing.T) {
 	keep(t)(keep(t)(p.Pack(layout.Uint2)).Unpack())
 	require.Equal(t, []string{
 		"FromSlice uint8 [3]:{1}+0 -> [3]:{1}+0: transfer of 3 bytes",
-		"Pack uint2 [3]:{1}+0 -> [3]:{1}+0: copy of 1 bytes by convert",
-		"Unpack uint8 [3]:{1}+0 -> [3]:{1}+0: copy of 3 bytes by convert",
+		"Pack uint2 [3]:{1}+0 -> [3]:{1}+0: copy of 1 bytes: convert",
+		"Unpack uint8 [3]:{1}+0 -> [3]:{1}+0: copy of 3 bytes: convert",
 	}, to.take())
 
 	_, err = x.Reshape(7)
@@ -170,6 +170,7 @@ func TestVerdictBytes(t *testing.T) {
 	require.Zero(t, keep(t)(x.Clone()).Verdict().Bytes)
 	require.Equal(t, "view", keep(t)(x.Transpose()).Verdict().String())
 	require.Equal(t, "transfer", tensor.Transfer.String())
-	require.Equal(t, "copy of 8 bytes by k", tensor.Verdict{Kind: tensor.Copy, Bytes: 8, Kernel: "k"}.String())
+	require.Equal(t, "copy of 8 bytes: c by k", tensor.Verdict{Kind: tensor.Copy, Bytes: 8, Class: "c", Kernel: "k"}.String())
+	require.Equal(t, "copy of 8 bytes: c", tensor.Verdict{Kind: tensor.Copy, Bytes: 8, Class: "c"}.String())
 	require.Equal(t, "copy of 8 bytes", tensor.Verdict{Kind: tensor.Copy, Bytes: 8}.String())
 }

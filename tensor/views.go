@@ -216,7 +216,8 @@ func (t *Tensor) CopyFrom(src *Tensor) error {
 		return t.fail(op, err)
 	}
 	if t.stream.trace.Load() != nil {
-		v := Verdict{Copy, bytesOf(t.dtype, t.Count()), t.stream.kernelName(to, from)}
+		v := Verdict{Kind: Copy, Bytes: bytesOf(t.dtype, t.Count())}
+		v.Class, v.Kernel = t.stream.kernelName(to, from)
 		t.stream.report(op, v, t.dtype, &src.layout, &t.layout)
 	}
 	return nil

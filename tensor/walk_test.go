@@ -63,7 +63,7 @@ func walk(t *testing.T, s *tensor.Stream, of layout.DType, seed uint64) {
 		case tensor.Copy:
 			require.False(t, next.View, trail)
 			require.Equal(t, bytes, v.Bytes, trail)
-			require.NotEmpty(t, v.Kernel, trail)
+			require.NotEmpty(t, v.Class, trail)
 			require.True(t, new(y.Layout()).IsContiguous(), trail)
 			require.Zero(t, new(y.Layout()).Offset(), trail)
 		default:

@@ -37,7 +37,7 @@ func WhereAs(op string, cond, a, b *Tensor) (*Tensor, error) {
 	if err := out.choose(op, cond, a, b); err != nil {
 		return nil, whereFailed(op, cond, a, b, errors.Join(err, out.Release()))
 	}
-	out.note(op, move{verdict: Verdict{Copy, bytesOf(a.dtype, out.Count()), "where"}}, a)
+	out.note(op, move{verdict: Verdict{Kind: Copy, Bytes: bytesOf(a.dtype, out.Count()), Class: "where"}}, a)
 	return out.publish(), nil
 }
 
@@ -57,7 +57,7 @@ func (t *Tensor) FillWhere(cond, value *Tensor) error {
 		return whereFailed(op, cond, t, value, err)
 	}
 	if t.stream.trace.Load() != nil {
-		t.stream.report(op, Verdict{Copy, bytesOf(t.dtype, t.Count()), "where"}, t.dtype, &value.layout, &t.layout)
+		t.stream.report(op, Verdict{Kind: Copy, Bytes: bytesOf(t.dtype, t.Count()), Class: "where"}, t.dtype, &value.layout, &t.layout)
 	}
 	return nil
 }

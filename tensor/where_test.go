@@ -52,7 +52,7 @@ func TestWhere(t *testing.T) {
 				x, y := keep(t)(tensor.FromSlice(s, a, c.a...)), keep(t)(tensor.FromSlice(s, b, c.b...))
 				z := keep(t)(tensor.Where(cond, x, y))
 				require.Equal(t, layout.Shape(c.want).String(), z.Shape().String())
-				require.Equal(t, tensor.Verdict{Kind: tensor.Copy, Bytes: 4 * count(c.want), Kernel: "where"}, z.Verdict())
+				require.Equal(t, tensor.Verdict{Kind: tensor.Copy, Bytes: 4 * count(c.want), Class: "where"}, z.Verdict())
 				got, err := tensor.Values[int32](z)
 				require.NoError(t, err)
 				index := make([]int64, len(c.want))

@@ -51,17 +51,30 @@ func newExplain() *cobra.Command {
 		}
 		return draw(out, drawingOfRun(r))
 	})
+	operation := &caseFlags{}
+	operation.register(cmd)
+	cmd.Args = operation.check
 	cmd.Long = `Runs a model and says what each node did. A model with operators that restride does
 not have is explained without being run: such operators are opaque, and their outputs
-are contiguous, of the types that the model declares or --shape and --dim say.`
+are contiguous, of the types that the model declares or --shape and --dim say.
+
+With --case, lists the kernels that a device considered for an operation, in the order in
+which they are tried: the one chosen, estimated costs, and why others were refused. The
+operation is written as for restride verify; it is not run, and needs no memory:
+
+  restride explain --case copy/uint8/4096x8191/dst=8191,1@0/src=8192,1@3 --device cpu
+  restride explain --case copy/float/4096x4096/dst=4096,1@0/src=1,4096@0 --target 132`
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if operation.asked(cmd) {
+			return operation.explainCase(cmd, flags.device, asJSON)
+		}
 		flags.static = static || asJSON
 		return run(cmd, args)
 	}
 	cmd.Flags().StringVar(&dot, "dot", "", "`FILE` to write a picture of the graph to, in Graphviz's language, coloured by verdict")
 	cmd.Flags().BoolVar(&static, "static", false, "do not run the model")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "do not run the model, and write JSON")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "write JSON, and do not run the model")
 	return cmd
 }
 
@@ -136,10 +149,10 @@ func nodeName(n onnx.NodeReport) string {
 
 // verdict is a node's verdict in a word or two.
 func verdict(n onnx.NodeReport) string {
-	if kind := n.Outcome(); kind != onnx.IsCopy || n.Kernel == "" {
+	if kind := n.Outcome(); kind != onnx.IsCopy || n.Class == "" {
 		return string(kind)
 	}
-	return "copy (" + n.Kernel + ")"
+	return "copy (" + n.How() + ")"
 }
 
 // share is a node's part of all bytes that were copied.

@@ -93,6 +93,8 @@ func TestHostileArguments(t *testing.T) {
 		{"conform", "--device", csv(evil), cases},
 		{"verify", "--device", evil},
 		{"verify", "--case", evil},
+		{"explain", "--case", evil},
+		{"explain", "--case", "copy/float/3/dst=1@0/src=1@0", "--target", evil},
 		{"verify", "--cases", evil},
 		{"bench", "--device", csv(evil)},
 		{"bench", "--filter", "(" + pattern},
@@ -387,8 +389,8 @@ func (d babbleDevice) NewQueue() (device.Queue, error) {
 
 type babbleQueue struct{ device.Queue }
 
-func (babbleQueue) Copy(device.Operand, device.Operand) error        { return errBabble }
-func (babbleQueue) KernelName(device.Operand, device.Operand) string { return "k" }
+func (babbleQueue) Copy(device.Operand, device.Operand) error                        { return errBabble }
+func (babbleQueue) KernelName(device.Operand, device.Operand) (class, kernel string) { return "c", "k" }
 func (q babbleQueue) Read(dst []byte, src device.Buffer, off int64) error {
 	return errors.Join(errBabble, q.Queue.Read(dst, src, off))
 }

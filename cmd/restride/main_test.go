@@ -112,7 +112,7 @@ func TestExplainSaysWhy(t *testing.T) {
 	require.NoError(t, err, out)
 	assert.Regexp(t, `(?m)^0 shape +Shape-21 +shape +int64\[3\] +host +0 +worked out from the shape`, out)
 	assert.Regexp(t, `(?m)^2 heads +Transpose-21 +heads +float\[2,16,2,64\] +view +0 +strides`, out)
-	assert.Regexp(t, `(?m)^3 packed +Reshape-21 +packed +float\[2,16,128\] +copy \(\S+\) +16384 +50% +no strides over`, out)
+	assert.Regexp(t, `(?m)^3 packed +Reshape-21 +packed +float\[2,16,128\] +copy \(rows by \S+\) +16384 +50% +no strides over`, out)
 	assert.Contains(t, out, "plan: inputs 16.0 KiB, constants 0 B, and at most 32.0 KiB at once beside them\n")
 	// One token: the heads need not be packed.
 	out, err = restride("explain", attention, "--dim", "sequence=1")

@@ -35,7 +35,7 @@ func TestPicture(t *testing.T) {
 	dot := draw(t, attention)
 	assert.Regexp(t, `(?m)^\tn0 \[label="Shape-21\\nhost", .*fillcolor="#bbdefb"\];`, dot)
 	assert.Regexp(t, `(?m)^\tn2 \[label="Transpose-21\\nview", .*fillcolor="#c8e6c9"\];`, dot)
-	assert.Regexp(t, `(?m)^\tn3 \[label="Reshape-21\\ncopy \(\S+\)\\n16.0 KiB", .*fillcolor="#ffcc80"\];`, dot)
+	assert.Regexp(t, `(?m)^\tn3 \[label="Reshape-21\\ncopy \(rows by \S+\)\\n16.0 KiB", .*fillcolor="#ffcc80"\];`, dot)
 	assert.Contains(t, dot, "\tn2 -> n3 [label=\"float[2,16,2,64]\"];\n")
 	assert.Contains(t, dot, "\t\"input x\" -> n0 ")
 	assert.Contains(t, dot, "\tn6 -> \"output merged\";\n")

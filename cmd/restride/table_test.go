@@ -16,7 +16,7 @@ func layered(n int) *table {
 	t := nodeTable("SHARE")
 	for i := range n {
 		name := fmt.Sprintf("/model/decoder/layers.%d/self_attn/q_proj/", i)
-		t.add(fmt.Sprintf("%d %sMatMul", i, name), "Transpose-21", name+"MatMul_output_0", "float[batch,16,sequence,64]", "copy (rows.128)", "1048576", "50%", "no strides over its memory express this: dimensions 1 and 2 are not next to each other")
+		t.add(fmt.Sprintf("%d %sMatMul", i, name), "Transpose-21", name+"MatMul_output_0", "float[batch,16,sequence,64]", "copy (rows by rows.128)", "1048576", "50%", "no strides over its memory express this: dimensions 1 and 2 are not next to each other")
 		t.add("", "", name+"second", "int64[3]", "", "", "", "")
 	}
 	return t
@@ -36,7 +36,7 @@ func TestTableFits(t *testing.T) {
 			assert.LessOrEqual(t, utf8.RuneCountInString(strings.TrimSuffix(line, "\n")), width, "%d: %q", width, line)
 			assert.Equal(t, strings.TrimRight(line, " \n")+"\n", line)
 		}
-		assert.Contains(t, text, "copy (rows.128)")
+		assert.Contains(t, text, "copy (rows by rows.128)")
 		assert.Contains(t, text, "1048576")
 		assert.Contains(t, strings.Join(strings.Fields(text), " "), "50%")
 	}

@@ -26,8 +26,9 @@ func (r runner) info(t *testing.T) {
 	if namer, ok := device.As[device.KernelNamer](rig.q); ok {
 		a := rig.buffer(noise(24, 1))
 		b := rig.buffer(noise(24, 1))
-		if name := namer.KernelName(operand(b, layout.Uint8, dense(0, 24)), operand(a, layout.Uint8, dense(0, 24))); name == "" {
-			rig.Error("the kernel's name is empty")
+		class, kernel := namer.KernelName(operand(b, layout.Uint8, dense(0, 24)), operand(a, layout.Uint8, dense(0, 24)))
+		if class == "" || kernel == "" {
+			rig.Errorf("the class is %q, the kernel %q", class, kernel)
 		}
 		rig.ok(a.Free())
 		rig.ok(b.Free())

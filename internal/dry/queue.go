@@ -98,9 +98,9 @@ func (q *queue) WriteStrings(dst device.Buffer, off int64, src []string) error {
 
 func (q *queue) ReadStrings([]string, device.Buffer, int64) error { return unknown("ReadStrings") }
 
-func (q *queue) KernelName(dst, src device.Operand) string {
+func (q *queue) KernelName(dst, src device.Operand) (class, kernel string) {
 	if q.dev.names == nil {
-		return ""
+		return "", ""
 	}
 	return q.dev.names.KernelName(dst, src)
 }

@@ -257,18 +257,29 @@ func (q *Queue) noRoom(err error) error {
 	return fmt.Errorf("%w (%d bytes of %d are held)", err, q.dev.pool.Reserved(), q.dev.properties.Info.Memory)
 }
 
-// KernelName returns the class of a copy and the width in bits of the elements that
-// it moves, as "transpose.32"; "" for a copy that Copy would refuse.
-func (q *Queue) KernelName(dst, src device.Operand) string {
+// Target is what kernels are planned for.
+func (q *Queue) Target() planner.Target { return q.dev.properties.Target }
+
+// KernelName returns the class and the kernel of a copy: of the launch that Copy kept, or, if it
+// is not kept any more, of one that is planned.
+func (q *Queue) KernelName(dst, src device.Operand) (class, kernel string) {
 	if backend.CheckCopy(&dst, &src) != nil {
-		return ""
+		return "", ""
 	}
 	c := newCall(planner.OpCopy, operands{&dst, &src})
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.closed {
+		return "", ""
+	}
+	if e := q.launches.Find(&c.Operation); e != nil {
+		return e.Class, e.Kernel()
+	}
 	l, err := planner.Plan(&c.Operation, q.dev.properties.Target)
 	if err != nil {
-		return ""
+		return "", ""
 	}
-	return l.Name()
+	return l.Class, l.Kernel()
 }
 
 // Wait returns when all queued work is done.

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/restride/restride/device"
 	"github.com/restride/restride/internal/gpu"
 	"github.com/restride/restride/internal/gpu/gputest"
 )
@@ -40,9 +41,17 @@ func TestKernelName(t *testing.T) {
 		q := gputest.Queue(t, dev)
 		a, b := gputest.Alloc(t, dev, 1<<16), gputest.Alloc(t, dev, 1<<16)
 		dense := gputest.Matrix(a, []int64{64, 64}, []int64{64, 1})
-		assert.Contains(t, q.KernelName(dense, gputest.Matrix(b, []int64{64, 64}, []int64{64, 1})), "dense")
-		assert.Contains(t, q.KernelName(dense, gputest.Matrix(b, []int64{64, 64}, []int64{1, 64})), "transpose.32")
-		assert.Equal(t, "nothing", q.KernelName(gputest.Matrix(a, []int64{0}, []int64{1}), gputest.Matrix(b, []int64{0}, []int64{1})))
-		assert.Empty(t, q.KernelName(dense, dense))
+		name := func(dst, src device.Operand) string {
+			class, kernel := q.KernelName(dst, src)
+			return class + " " + kernel
+		}
+		transposed := gputest.Matrix(b, []int64{64, 64}, []int64{1, 64})
+		assert.Regexp(t, `^dense (element|block)\.128$`, name(dense, gputest.Matrix(b, []int64{64, 64}, []int64{64, 1})))
+		planned := name(dense, transposed)
+		assert.Regexp(t, `^transpose (tile|block)\.32$`, planned)
+		require.NoError(t, q.Copy(dense, transposed))
+		assert.Equal(t, planned, name(dense, transposed))
+		assert.Equal(t, "dense nothing", name(gputest.Matrix(a, []int64{0}, []int64{1}), gputest.Matrix(b, []int64{0}, []int64{1})))
+		assert.Equal(t, " ", name(dense, dense))
 	})
 }

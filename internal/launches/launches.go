@@ -1,15 +1,19 @@
 // Package launches says what a GPU is given for an operation: the launch and its
-// arguments, for commands and tests that have no device.
+// arguments, and why it is that one, for commands and tests that have no device.
 package launches
 
 import (
 	"fmt"
 
+	"github.com/restride/restride/internal/backend"
 	"github.com/restride/restride/internal/bench/cases"
 	"github.com/restride/restride/internal/oracle"
 	"github.com/restride/restride/internal/planner"
 	"github.com/restride/restride/layout"
 )
+
+// Target is what an operation is planned for.
+type Target = planner.Target
 
 // Launch is a planner.Launch with its arguments. Groups are 0 where there is nothing to
 // do.
@@ -27,7 +31,7 @@ type Launch struct {
 const sector = 32
 
 // Of plans an operation.
-func Of(o oracle.Case, target planner.Target) (l Launch, err error) {
+func Of(o oracle.Case, target Target) (l Launch, err error) {
 	call, err := operation(o)
 	if err == nil {
 		l.Launch, err = planner.Plan(&call, target)
@@ -47,6 +51,18 @@ func Of(o oracle.Case, target planner.Target) (l Launch, err error) {
 		l.Reach = max(l.Reach, x.Extent*max(x.Stride, -x.Stride)*int64(o.DstType.Bits())/8)
 	}
 	return l, nil
+}
+
+// Explain says how a GPU carries out an operation, and why.
+func Explain(o oracle.Case, target Target) (e backend.Explanation, err error) {
+	call, err := operation(o)
+	if err == nil {
+		e, err = planner.Explain(&call, target)
+	}
+	if err != nil {
+		return e, fmt.Errorf("%v: %w", o, err)
+	}
+	return e, nil
 }
 
 // fetched is the bytes that are read, but for those of dst. A put's are those of copies of

@@ -59,6 +59,23 @@ func CheckOn(dev device.Device, q device.Queue, c Case, seed uint64) error {
 	return fmt.Errorf("%v with seed %d: %w", c, seed, err)
 }
 
+// Valid checks the rules that a case breaks whatever memory it is given.
+func (c Case) Valid() error {
+	if err := c.walkable(); err != nil {
+		return err
+	}
+	refuse := func(rule string) error { return layout.Errorf(device.ErrInvalid, "Check", "%s", rule) }
+	if c.Op != OpPut && c.Dst.SelfOverlaps() {
+		return refuse("two indices share an element of dst")
+	}
+	for _, side := range []layout.Layout{c.Dst, c.Src} {
+		if _, ok := layout.PackedBytes(side.Count(), 128); !ok {
+			return refuse("the size in bytes overflows int64")
+		}
+	}
+	return nil
+}
+
 // walkable checks what the index walk needs. Other rules are the device's to
 // refuse.
 func (c Case) walkable() error {
@@ -391,7 +408,8 @@ func check[T comparable](dev device.Device, c Case, rng *rand.Rand, q device.Que
 		err = errors.Join(err, compareSource("b", otherAfter, other))
 	}
 	if namer, ok := device.As[device.KernelNamer](q); ok && err != nil && c.Op == OpCopy {
-		err = fmt.Errorf("kernel %s: %w", namer.KernelName(to, source), err)
+		class, kernel := namer.KernelName(to, source)
+		err = fmt.Errorf("%s by %s: %w", class, kernel, err)
 	}
 	return err
 }

@@ -63,31 +63,34 @@ const batchGain = .95
 // moreParts is how many numbers of strips are tried, from the fewest on.
 const moreParts = 8
 
-// batched returns the block of a form batch, where it takes less than the best of other forms.
-func (p *problem) batched(best *choice) *batch {
-	switch {
-	case best.form != none:
-		return p.batches(batchGain * best.cycles)
-	case p.dBits < 8:
-		return p.batches(math.Inf(1))
-	}
-	return nil // of short sides: elements that are near each other go one by one
-}
-
 // batches chooses the block for a transposition of src's dense axis and dst's, which takes less
-// than so many cycles; nil: there is none, or these are no matrices that follow each other.
-func (p *problem) batches(least float64) *batch {
+// than so many cycles.
+func (p *tiling) batches(least float64) (*batch, refusal) {
 	near := p.nearest()
-	t := batch{aAt: near, a: p.inner(near), b: p.inner(0), c: axis{n: 1}}
-	if p.target.CPU || p.dBits < 2 || p.dBits > 16 || near == 0 || t.a.s != 1 || t.b.d != 1 || t.b.s < t.a.n || t.a.d != t.b.n {
-		return nil
+	t := batch{aAt: near, a: p.inner(near), b: p.inner(0), c: axis{N: 1}}
+	switch {
+	case p.dBits < 2 || p.dBits > 16:
+		return nil, otherWidth
+	case near == 0:
+		return nil, notTurned
+	case t.a.S != 1:
+		return nil, sourceGaps
+	case t.b.D != 1:
+		return nil, notDense
+	case t.b.S < t.a.N || t.a.D != t.b.N:
+		return nil, noMatrices
 	}
 	t.unit, t.room = int64(128/p.dBits), batchRoom(p.dBits)
-	if p.dBits >= 8 && t.b.n < t.unit/2 || t.a.n < 2 || t.b.n < 2 || t.a.n >= limit || t.b.n > t.room {
-		return nil
+	switch {
+	case p.dBits >= 8 && t.b.N < t.unit/2 || t.a.N < 2 || t.b.N < 2:
+		return nil, shortAxes
+	case t.a.N >= limit:
+		return nil, longAxes
+	case t.b.N > t.room:
+		return nil, noTile
 	}
 	for i := range p.axes {
-		if x := p.inner(i); i > 0 && i != near && x.d == t.a.n*t.b.n && x.s > 0 && x.n < limit {
+		if x := p.inner(i); i > 0 && i != near && x.D == t.a.N*t.b.N && x.S > 0 && x.N < limit {
 			t.cAt, t.c = i, x
 		}
 	}
@@ -95,37 +98,37 @@ func (p *problem) batches(least float64) *batch {
 	try := func(ta, tc int64) {
 		next := t
 		next.ta, next.tc = ta, tc
-		if next.lay(p) {
-			if cycles := next.estimate(p, least); cycles < least {
+		if next.lay(p.problem) {
+			if cycles := next.estimate(p.problem, least); cycles < least {
 				best, least, found = next, cycles, true
 			}
 		}
 	}
-	whole := t.a.n * t.b.n
+	whole := t.a.N * t.b.N
 	enough := max(1, p.count()/(whole*p.target.fewBlocks()))
-	if most := min(t.c.n, t.room/whole, enough); most > 1 {
+	if most := min(t.c.N, t.room/whole, enough); most > 1 {
 		even := int64(1) // matrices of whole vectors
 		for even < t.unit && even*whole%t.unit > 0 {
 			even *= 2
 		}
 		for eighths := int64(8); eighths >= 4; eighths-- {
 			tc := most * eighths / 8
-			try(t.a.n, max(1, tc))
+			try(t.a.N, max(1, tc))
 			if tc > even {
-				try(t.a.n, tc/even*even)
+				try(t.a.N, tc/even*even)
 			}
 		}
 	}
-	try(t.a.n, 1)
+	try(t.a.N, 1)
 	if fewest := (whole + t.room - 1) / t.room; fewest > 1 || !found { // strips, as equal as they can be
 		for parts := max(2, fewest); parts < max(2, fewest)+moreParts; parts++ {
-			try((t.a.n+parts*t.unit-1)/(parts*t.unit)*t.unit, 1)
+			try((t.a.N+parts*t.unit-1)/(parts*t.unit)*t.unit, 1)
 		}
 	}
 	if !found {
-		return nil
+		return nil, costsMore
 	}
-	return &best
+	return &best, ""
 }
 
 // lay lays the block out in local memory, if there is room.
@@ -133,31 +136,31 @@ func (t *batch) lay(p *problem) bool {
 	apart := func(step, length int64) int64 { // to the next row
 		return length + t.unit - 1 + (step-length-t.unit+1)&(t.unit-1)
 	}
-	joined := t.b.s-t.ta < t.unit
-	if t.sb = t.b.s; !joined {
-		t.sb = apart(t.b.s, t.ta)
+	joined := t.b.S-t.ta < t.unit
+	if t.sb = t.b.S; !joined {
+		t.sb = apart(t.b.S, t.ta)
 	}
-	matrix := (t.b.n-1)*t.sb + t.ta
-	if t.tc > 1 && (!joined || t.c.s < matrix) {
+	matrix := (t.b.N-1)*t.sb + t.ta
+	if t.tc > 1 && (!joined || t.c.S < matrix) {
 		return false
 	}
 	switch whole := GroupSize * t.unit; {
 	case !joined:
-		t.row, t.length = axis{t.b.n, t.sb, t.b.s}, t.ta
-	case t.tc > 1 && t.c.s-matrix >= t.unit:
-		t.sc = apart(t.c.s, matrix)
-		t.row, t.length, t.missing.n = axis{t.tc, t.sc, t.c.s}, matrix, 1
+		t.row, t.length = axis{N: t.b.N, D: t.sb, S: t.b.S}, t.ta
+	case t.tc > 1 && t.c.S-matrix >= t.unit:
+		t.sc = apart(t.c.S, matrix)
+		t.row, t.length, t.missing.N = axis{N: t.tc, D: t.sc, S: t.c.S}, matrix, 1
 	default:
-		t.sc, t.missing.d = t.c.s, t.c.s
-		t.length = (t.tc-1)*t.c.s + matrix
-		t.row, t.less = axis{(t.length+t.unit-2)/whole + 1, whole, whole}, whole
+		t.sc, t.missing.D = t.c.S, t.c.S
+		t.length = (t.tc-1)*t.c.S + matrix
+		t.row, t.less = axis{N: (t.length+t.unit-2)/whole + 1, D: whole, S: whole}, whole
 	}
 	per := int64(32 / p.dBits) // lines that are read at once, of which the last ones may not exist
 	if (t.tc-1)*t.sc+matrix+(per-1)*t.sb+2*t.unit > t.room || t.vectors() > GroupSize {
 		return false
 	}
 	if p.dBits < 8 {
-		if t.words = (t.b.n + per - 1) / per; (t.tc*t.ta+(per-1)/t.b.n+2)*t.words >= batchTileBytes/4 {
+		if t.words = (t.b.N + per - 1) / per; (t.tc*t.ta+(per-1)/t.b.N+2)*t.words >= batchTileBytes/4 {
 			return false
 		}
 	}
@@ -178,17 +181,17 @@ func (t *batch) vectors() int64 {
 func (t *batch) estimate(p *problem, least float64) float64 {
 	rounds := func(items int64) int64 { return (items + GroupSize - 1) / GroupSize }
 	width := int64(p.dBits)
-	size := t.tc * t.ta * t.b.n
-	vectors := t.row.n * t.vectors()
+	size := t.tc * t.ta * t.b.N
+	vectors := t.row.N * t.vectors()
 	e := &t.cost
-	e.blocks = p.count() / (t.a.n * t.b.n * t.c.n) * t.a.blocks(t.ta).n * t.c.blocks(t.tc).n
+	e.blocks = p.count() / (t.a.N * t.b.N * t.c.N) * t.a.Blocks(t.ta).N * t.c.Blocks(t.tc).N
 	below := GroupSize / t.vectors()
-	loads := (t.row.n + 4*below - 1) / (4 * below) // four at a time
+	loads := (t.row.N + 4*below - 1) / (4 * below) // four at a time
 	if e.instructions = 160 + 140*loads; t.less > 0 {
 		e.instructions = 110 + 15*loads
 	}
 	e.passes = vectors / 8
-	e.sectors = touched(1, size*width/8, false) + t.row.n*(min(t.length, GroupSize*t.unit)*width/8/sectorBytes+1)
+	e.sectors = touched(1, size*width/8, false) + t.row.N*(min(t.length, GroupSize*t.unit)*width/8/sectorBytes+1)
 	if width >= 8 {
 		return t.arrange(p, size, least)
 	}
@@ -209,7 +212,7 @@ func (t *batch) arrange(p *problem, size int64, least float64) float64 {
 	begun, best := t.cost, math.Inf(1)
 	next := *t
 	for _, per := range []int64{t.unit, t.unit / 2} {
-		if per > t.b.n {
+		if per > t.b.N {
 			continue // lines end once in a unit, at the most
 		}
 		e := begun
@@ -244,13 +247,13 @@ func (t *batch) turns(per, side int64) int64 {
 	for k := range at {
 		a, b := int64(0), int64(k)*(per-1)
 		for i := range at[k] {
-			for ; b >= t.b.n; b -= t.b.n {
+			for ; b >= t.b.N; b -= t.b.N {
 				a++
 			}
 			at[k][i] = size * (b*t.sb + a%t.ta + a/t.ta*t.sc)
 			if b += per; int64(i+1)%side == 0 {
 				b += per * side * (GroupSize/warp - 1)
-				a, b = a+b/t.b.n, b%t.b.n
+				a, b = a+b/t.b.N, b%t.b.N
 			}
 		}
 	}
@@ -259,7 +262,7 @@ func (t *batch) turns(per, side int64) int64 {
 
 // squares are how many there are along b, a and c.
 func (t *batch) squares(per int64) [3]int64 {
-	return [3]int64{(t.b.n + per - 1) / per, (t.ta + per - 1) / per, t.tc}
+	return [3]int64{(t.b.N + per - 1) / per, (t.ta + per - 1) / per, t.tc}
 }
 
 // choose chooses the order of squares by how often a warp asks the bank that it asks most: twice
@@ -292,20 +295,20 @@ func (t *batch) choose(per int64) (least int64) {
 
 // plan sets the parameters.
 func (t *batch) plan(p *problem, k *parameters) (Spec, error) {
-	k.ta, k.na = uint32(t.ta), uint32(t.a.n)
-	k.tb, k.nb = uint32(t.tc), uint32(t.c.n)
-	k.extent, k.sa, k.sb = t.b.n, t.sc, t.sb
-	k.span, k.length, k.d = uint32(t.row.n), t.length, t.less
-	k.da, k.db = t.missing.n, t.missing.d
+	k.ta, k.na = uint32(t.ta), uint32(t.a.N)
+	k.tb, k.nb = uint32(t.tc), uint32(t.c.N)
+	k.extent, k.sa, k.sb = t.b.N, t.sc, t.sb
+	k.span, k.length, k.d = uint32(t.row.N), t.length, t.less
+	k.da, k.db = t.missing.N, t.missing.D
 	k.words = uint32(t.words)
 	vectors := t.vectors()
-	k.inner = []axis{{n: vectors}, {n: GroupSize / vectors, d: t.row.d, s: t.row.s}, {n: t.b.n}, {n: t.ta}}
+	k.inner = []axis{{N: vectors}, {N: GroupSize / vectors, D: t.row.D, S: t.row.S}, {N: t.b.N}, {N: t.ta}}
 	if p.dBits >= 8 {
 		k.words, k.flat = uint32(t.per), uint32(bits.TrailingZeros64(uint64(t.side)))
 	} else {
 		n := t.squares(int64(32 / p.dBits))
 		k.cut = uint32(n[0] * n[1] * n[2])
-		k.inner = append(k.inner, axis{n: n[t.order[0]]}, axis{n: n[t.order[1]]})
+		k.inner = append(k.inner, axis{N: n[t.order[0]]}, axis{N: n[t.order[1]]})
 		for place, which := range t.order {
 			k.flat |= uint32(place) << (2 * which)
 		}
@@ -315,7 +318,7 @@ func (t *batch) plan(p *problem, k *parameters) (Spec, error) {
 		but = append(but, t.cAt)
 	}
 	spec := p.spec(Batch)
-	if err := k.setOuter(append([]axis{t.a.blocks(t.ta), t.c.blocks(t.tc)}, p.others(but...)...)...); err != nil {
+	if err := k.setOuter(append([]axis{t.a.Blocks(t.ta), t.c.Blocks(t.tc)}, p.others(but...)...)...); err != nil {
 		return spec, err
 	}
 	return spec, nil

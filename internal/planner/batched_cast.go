@@ -10,17 +10,17 @@ type batchedCast struct {
 
 // batchedCast makes blocks of matrices; a cut of 0: they do not follow each other on both sides,
 // or are too large.
-func (p *problem) batchedCast(near int) batchedCast {
-	a, b := p.inner(near), p.inner(0)
-	all, unit, piece := a.n*b.n, int64(128/p.dBits), int64(128/p.sBits)
+func (p *transposition) batchedCast() batchedCast {
+	a, b := p.inner(p.near), p.inner(0)
+	all, unit, piece := a.N*b.N, int64(128/p.dBits), int64(128/p.sBits)
 	room := (columnSlots-1)*piece + 1 // wherever they begin in the first piece
-	if near != 1 || b.n < unit || len(p.axes) > 3 || a.d != b.n || b.s != a.n || all > room {
+	if p.near != 1 || b.N < unit || len(p.axes) > 3 || a.D != b.N || b.S != a.N || all > room {
 		return batchedCast{}
 	}
 	c := batchedCast{cut: room / all, count: 1}
 	if len(p.axes) == 3 {
-		if m := p.inner(2); m.d == all && m.s == all && m.n < limit {
-			c.count = m.n
+		if m := p.inner(2); m.D == all && m.S == all && m.N < limit {
+			c.count = m.N
 		} else {
 			return batchedCast{}
 		}
@@ -29,11 +29,11 @@ func (p *problem) batchedCast(near int) batchedCast {
 	n := c.cut * all
 	units, pieces := (n+unit-1)/unit, (n+piece-1)/piece
 	// Elements that neighbouring work-items take from one bank, along a line.
-	stride, meet := unit*a.n*int64(p.sBits)/32, int64(1)
+	stride, meet := unit*a.N*int64(p.sBits)/32, int64(1)
 	for meet < 32 && stride%2 == 0 {
 		meet, stride = 2*meet, stride/2
 	}
-	meet = min(meet, b.n/unit)
+	meet = min(meet, b.N/unit)
 	each := 42 + 6*unit
 	c.cost = cost{
 		blocks:       (c.count + c.cut - 1) / c.cut,
@@ -45,12 +45,12 @@ func (p *problem) batchedCast(near int) batchedCast {
 }
 
 // planBatchedCast plans the cast by whole matrices.
-func (p *problem) planBatchedCast(k *parameters, spec Spec, near int, c batchedCast) error {
-	a, b := p.inner(near), p.inner(0)
-	k.na, k.nb, k.span = uint32(a.n), uint32(b.n), uint32(a.n*b.n)
+func (p *transposition) planBatchedCast(k *parameters, spec Spec, c batchedCast) error {
+	a, b := p.inner(p.near), p.inner(0)
+	k.na, k.nb, k.span = uint32(a.N), uint32(b.N), uint32(a.N*b.N)
 	k.cut, k.extent = uint32(c.cut), c.count
-	k.inner = []axis{{n: b.n}, {n: a.n}}
-	if err := k.setOuter(axis{n: (c.count + c.cut - 1) / c.cut}); err != nil {
+	k.inner = []axis{{N: b.N}, {N: a.N}}
+	if err := k.setOuter(axis{N: (c.count + c.cut - 1) / c.cut}); err != nil {
 		return err
 	}
 	k.groups = spec.groups(k.blocks, 2*p.target.fewBlocks())

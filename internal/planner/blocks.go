@@ -5,10 +5,9 @@ import (
 )
 
 // planBlocks plans a quantization that finds the scales of blocks: rows along the last axis.
-func planBlocks(dst, src, scale layout.Layout, by scaling, t Target) (Launch, error) {
-	p := problem{op: "Quantize", target: t, sBits: 32}
+func (p *problem) planBlocks(dst, src, scale layout.Layout, by scaling) (Launch, error) {
 	last := dst.Rank() - 1
-	block := axis{dst.Dim(last), dst.Stride(last), src.Stride(last)}
+	block := axis{N: dst.Dim(last), D: dst.Stride(last), S: src.Stride(last)}
 	sides := [5]layout.Layout{dst, src, scale}
 	all := make([]*layout.Layout, len(sides))
 	for i := range sides {
@@ -30,36 +29,39 @@ func planBlocks(dst, src, scale layout.Layout, by scaling, t Target) (Launch, er
 		p.bytes = tooMany
 	}
 	l, err := p.plan("blocks", func(p *problem, k *parameters) (Spec, error) {
-		spec := p.spec(Blocks)
-		if block.n >= limit {
-			return spec, errTooLarge
-		}
-		const each = 4 // rounds of loops for an element: 13 for 8 of them were counted, of 8 bits 29
-		if err := p.target.checkRounds(each * block.n); err != nil {
-			return spec, err
-		}
-		return spec, p.cutBlocks(k, spec, sides[2:], by, block)
+		x := &scaled{p, by, sides[2:]}
+		return choose([]planner[*scaled]{{"blocks", false, func(p *scaled, _ *offer) (offer, refusal) {
+			var k parameters
+			return laid(p.spec(Blocks), &k, p.cutBlocks(&k, block))
+		}}}, x, p, k)
 	})
 	l.bases[Scale] = moved(sides[2], scale)
 	return l, err
 }
 
-// cutBlocks cuts as cutScaling does, with an axis of a block's elements behind the others.
-func (p *problem) cutBlocks(k *parameters, spec Spec, terms []layout.Layout, by scaling, block axis) error {
+// cutBlocks cuts as cut does, with an axis of a block's elements behind the others.
+func (p *scaled) cutBlocks(k *parameters, block axis) error {
+	if block.N >= limit {
+		return errTooLarge
+	}
+	const each = 4 // rounds of loops for an element: 13 for 8 of them were counted, of 8 bits 29
+	if err := p.target.checkRounds(each * block.N); err != nil {
+		return err
+	}
 	var of [4]parameters
 	for i := range of {
 		axes := p.innermostFirst()
 		for a := range axes {
 			if i > 0 {
-				axes[a].s = terms[i-1].Stride(len(axes) - 1 - a)
+				axes[a].S = p.terms[i-1].Stride(len(axes) - 1 - a)
 			}
 		}
-		if err := of[i].cutElements(spec, axes); err != nil {
+		if err := of[i].cutElements(p.spec(Blocks), axes); err != nil {
 			return err
 		}
 		of[i].run = []axis{block}
 	}
 	k.join(&of)
-	k.mean(by)
+	k.mean(p.by)
 	return nil
 }

@@ -54,30 +54,30 @@ type columnTile struct {
 }
 
 // columnTile chooses the cheapest shape.
-func (p *problem) columnTile(spec Spec, near int) columnTile {
-	a, b := p.inner(near), p.inner(0)
+func (p *transposition) columnTile(spec Spec) columnTile {
+	a, b := p.inner(p.near), p.inner(0)
 	unit, piece, rows, lines := int64(128/p.dBits), int64(128/p.sBits), spec.columnRows(), spec.columnLines()
 	sector := sectorBytes * 8 / int64(p.dBits)
-	dAligned := p.aligned(sector, p.dBase, 0, func(a axis) int64 { return a.d })
-	sAligned := p.aligned(piece, p.sBase, near, func(a axis) int64 { return a.s })
+	dAligned := p.aligned(sector, p.dBase, 0, func(a axis) int64 { return a.D })
+	sAligned := p.aligned(piece, p.sBase, p.near, func(a axis) int64 { return a.S })
 	each := int64(30) // instructions for 16 bytes
 	if p.dBits == p.sBits {
 		each = 45
 	}
 	best, least := columnTile{}, 0.0
-	for ta := lines; ta < a.n+lines; ta += lines {
-		c := columnTile{ta: ta, pieces: (ta + piece - 1) / piece, step: rows, blocks: (b.n + rows - 1) / rows}
+	for ta := lines; ta < a.N+lines; ta += lines {
+		c := columnTile{ta: ta, pieces: (ta + piece - 1) / piece, step: rows, blocks: (b.N + rows - 1) / rows}
 		if !sAligned {
 			c.pieces = (ta + 2*piece - 2) / piece
 		}
 		if !dAligned { // and the last one has the sector in which a line ends
 			c.step = rows - sector
-			c.blocks = (b.n - 1 + c.step - 1) / c.step
+			c.blocks = (b.N - 1 + c.step - 1) / c.step
 		}
 		if rows*c.pieces+rows/unit > columnSlots {
 			break
 		}
-		na, nb := min(a.n, ta), min(b.n, rows)
+		na, nb := min(a.N, ta), min(b.N, rows)
 		reads := touched(nb, na*int64(p.sBits)/8, sAligned)
 		writes := touched(na, min(nb, c.step)*int64(p.dBits)/8, true)
 		read := (nb<<c.width() + GroupSize - 1) / GroupSize
@@ -87,12 +87,12 @@ func (p *problem) columnTile(spec Spec, near int) columnTile {
 		if spec.looksUp() {
 			instructions += 140 // a part of the table
 		}
-		if !dAligned || b.n%unit > 0 { // lines' ends, by single elements
+		if !dAligned || b.N%unit > 0 { // lines' ends, by single elements
 			instructions += 4 * unit * written * min(c.blocks, 2) / c.blocks
 			writes += unit * na * min(c.blocks, 2) / c.blocks
 		}
 		c.cost = cost{
-			blocks:       a.blocks(ta).n * c.blocks * (p.count() / (a.n * b.n)),
+			blocks:       a.Blocks(ta).N * c.blocks * (p.count() / (a.N * b.N)),
 			instructions: instructions,
 			sectors:      reads + writes,
 			passes:       2 * na * nb * int64(p.dBits) / 1024,
@@ -108,13 +108,13 @@ func (p *problem) columnTile(spec Spec, near int) columnTile {
 func (c *columnTile) width() int { return bits.Len64(uint64(c.pieces - 1)) }
 
 // planColumnCast plans the cast by columns of axis a.
-func (p *problem) planColumnCast(k *parameters, spec Spec, near int, c columnTile) error {
-	a, b := p.inner(near), p.inner(0)
+func (p *transposition) planColumnCast(k *parameters, spec Spec, c columnTile) error {
+	a, b := p.inner(p.near), p.inner(0)
 	k.flat, k.span = uint32(c.width()), uint32(c.pieces)
-	k.ta, k.na, k.da, k.sa = uint32(c.ta), uint32(a.n), a.d, a.s
-	k.tb, k.nb, k.db, k.sb = uint32(spec.columnRows()), uint32(b.n), b.d, b.s
+	k.ta, k.na, k.da, k.sa = uint32(c.ta), uint32(a.N), a.D, a.S
+	k.tb, k.nb, k.db, k.sb = uint32(spec.columnRows()), uint32(b.N), b.D, b.S
 	k.step, k.rows = uint32(c.step), uint32(c.blocks)
-	if err := k.setBands(a.blocks(c.ta), b, p.band(near), p.others(0, near)...); err != nil {
+	if err := k.setBands(a.Blocks(c.ta), b, p.band(), p.others(0, p.near)...); err != nil {
 		return err
 	}
 	k.groups = spec.groups(k.blocks, 2*p.target.fewBlocks())

@@ -134,50 +134,103 @@ func unitDefines(s Spec, unit int) []string {
 
 // planCast plans a conversion by value between layouts of one shape. Kernels that are
 // not for two given types learn of them by arguments of the launch: see Numbers.
-func planCast(dst, src layout.Layout, to, from layout.DType, how device.Rounding, t Target) (Launch, error) {
-	spec := pairSpec(to, from, t.CPU)
+func (p *problem) planCast(dst, src layout.Layout, to, from layout.DType, how device.Rounding) (Launch, error) {
+	spec := pairSpec(to, from, p.target.CPU)
 	if how.For(to) != (device.Rounding{}) || !slices.Contains(pairs, [2]layout.DType{to, from}) {
 		spec.To, spec.From = layout.Invalid, layout.Invalid
 	}
-	p := problem{op: "Convert", target: t}
 	p.simplify(dst, src, to.Bits(), to.Bits())
-	return p.plan("convert", func(p *problem, k *parameters) (Spec, error) {
-		return p.planValues(k, spec, Spec{Form: DenseCast, DstBits: uint8(to.Bits()), SrcBits: uint8(from.Bits())})
+	return p.planValues("convert", spec, Spec{Form: DenseCast, DstBits: uint8(to.Bits()), SrcBits: uint8(from.Bits())})
+}
+
+// casting is a problem in which each element becomes another by itself.
+type casting struct {
+	*problem
+	anywhere Spec           // the kernel for elements anywhere
+	rows     Spec           // and for dense rows
+	turned   *transposition // the problem, if it is a transposition
+	unturned refusal        // else the reason
+}
+
+// castPlanners are the planners of casts and maps.
+var castPlanners = []planner[*casting]{
+	{"rows", false, func(c *casting, _ *offer) (offer, refusal) { return c.offerRows() }},
+	{"transposition", false, func(c *casting, _ *offer) (offer, refusal) { return c.offerTransposition() }},
+	{"columns", true, (*casting).offerColumns},
+	{"matrices", true, (*casting).offerMatrices},
+	{"elements", true, (*casting).offerElements},
+}
+
+// planValues plans what becomes of each element by itself.
+func (p *problem) planValues(class string, anywhere, rows Spec) (Launch, error) {
+	return p.plan(class, func(p *problem, k *parameters) (Spec, error) {
+		c := &casting{problem: p, anywhere: anywhere, rows: rows}
+		if p.manyAxes {
+			c.anywhere.ManyAxes, c.anywhere.To, c.anywhere.From = true, layout.Invalid, layout.Invalid
+		}
+		return choose(castPlanners, c, p, k)
 	})
 }
 
-// planValues plans what becomes of each element by itself: for the kernel dense where
-// that can be, else for the one given.
-func (p *problem) planValues(k *parameters, spec, dense Spec) (Spec, error) {
-	if p.manyAxes {
-		spec.ManyAxes, spec.To, spec.From = true, layout.Invalid, layout.Invalid
-	}
-	in := p.inner(0)
-	if p.planDense(k, dense) {
-		return dense, nil
-	}
-	if transposed, ok := p.planTransposedCast(k, spec, dense); ok {
-		return transposed, nil
-	}
-	rows := p.target.CPU && in.d == 1 && in.s == 1 && in.n >= shortSide
+// offerRows offers the kernel for dense rows.
+func (c *casting) offerRows() (offer, refusal) {
 	switch {
-	case spec.Form == CastWords && rows && spec.pair(): // others have no loop over words
-		return spec, p.planWords(k, 1, cpuWords)
-	case spec.Form == CastWords:
-		return spec, p.planWords(k, len(p.axes), 1)
-	case rows && p.planRows(k):
-		return spec, nil
+	case c.target.CPU:
+		return offer{}, onlyGPU
+	case c.manyAxes:
+		return offer{}, tooManyAxes
+	case c.rows.DstBits == 2 && c.rows.SrcBits == 2 && !c.rows.Mapped || c.rows.DstBits > 32 || c.rows.SrcBits > 32:
+		return offer{}, otherWidth
 	}
-	return spec, k.cutElements(spec, p.innermostFirst())
+	var k parameters
+	if why := c.planRows(&k); why != "" {
+		return offer{}, why
+	}
+	return laid(c.rows, &k, nil)
 }
 
-// planDense makes an item of the elements in 16 bytes of the side with the wider ones
-// (see source/dense.h); false: the innermost axis is not dense on both sides, or too
-// short, or there are too many of them.
-func (p *problem) planDense(k *parameters, s Spec) bool {
-	in, each := p.inner(0), s.denseItem()
-	if p.target.CPU || p.manyAxes || s.DstBits == 2 && s.SrcBits == 2 && !s.Mapped || s.DstBits > 32 || s.SrcBits > 32 || in.d != 1 || in.s != 1 || in.n < each {
-		return false
+// offerElements offers the kernel for elements anywhere. Between two given types it may be faster
+// than a transposition; others take several times as long.
+func (c *casting) offerElements(best *offer) (offer, refusal) {
+	switch {
+	case best.spec.Form == DenseCast:
+		return offer{}, notNeeded
+	case best.some():
+		if c.anywhere.Form != Cast || !c.anywhere.pair() {
+			return offer{}, costsMore
+		}
+		gain := transposedCastGain
+		if best.spec.Form == BatchedCast {
+			gain = batchedCastGain
+		}
+		if e := c.turned.castCost(c.anywhere); best.cycles <= gain*e.cycles(c.bytes) {
+			return offer{}, costsMore
+		}
+	}
+	var k parameters
+	return laid(c.anywhere, &k, c.planElements(&k))
+}
+
+func (c *casting) planElements(k *parameters) error {
+	in, words := c.inner(0), c.anywhere.Form == CastWords
+	rows := c.target.CPU && in.D == 1 && in.S == 1 && in.N >= shortSide
+	switch {
+	case words && rows && c.anywhere.pair(): // others have no loop over words
+		return chunking{c.problem}.planWords(k, 1, cpuWords)
+	case words:
+		return chunking{c.problem}.planWords(k, len(c.axes), 1)
+	case rows && (chunking{c.problem}).planRows(k):
+		return nil
+	}
+	return k.cutElements(c.anywhere, c.innermostFirst())
+}
+
+// planRows makes an item of the elements in 16 bytes of the side with the wider ones: see
+// source/dense.h.
+func (p *casting) planRows(k *parameters) refusal {
+	in, each := p.inner(0), p.rows.denseItem()
+	if in.D != 1 || in.S != 1 || in.N < each {
+		return notRows
 	}
 	rest := p.innermostFirst()[1:]
 	phase := p.dBase % each // where in an item runs begin, at the most
@@ -186,37 +239,37 @@ func (p *problem) planDense(k *parameters, s Spec) bool {
 		same = 0
 	}
 	for _, a := range rest {
-		if a.d%each != 0 {
+		if a.D%each != 0 {
 			phase = each - 1
 		}
-		if (a.d-a.s)%each != 0 {
+		if (a.D-a.S)%each != 0 {
 			same = 0
 		}
 	}
-	items := axis{(phase + in.n + each - 1) / each, each, each}
-	block := p.target.denseBlock(items.n, rest)
-	if items.n <= block {
-		rows := parameters{length: in.n, ta: same, inner: []axis{items}}
+	items := axis{N: (phase + in.N + each - 1) / each, D: each, S: each}
+	block := p.target.denseBlock(items.N, rest)
+	if items.N <= block {
+		rows := parameters{length: in.N, ta: same, inner: []axis{items}}
 		err := rows.cutItems(rest, block)
 		if d, s := rows.reach(); err == nil && max(d, s) < limit/8 { // bytes in 32 bits
 			*k = rows
-			return true
+			return ""
 		}
 	}
-	parts := parameters{length: in.n, ta: same, flat: 1}
+	parts := parameters{length: in.N, ta: same, flat: 1}
 	parts.cutAxis(items, block)
 	if parts.setOuter(rest...) != nil {
-		return false
+		return noRoom
 	}
 	*k = parts
-	return true
+	return ""
 }
 
 // denseBlock is how many items a block has: more where there are many, as work-groups begin
 // with what is the same for all of them.
 func (t Target) denseBlock(items int64, rows []axis) int64 {
 	for _, a := range rows {
-		items = min(items*a.n, limit)
+		items = min(items*a.N, limit)
 	}
 	block := int64(itemsPerBlock)
 	for block < 8*itemsPerBlock && items >= 4*t.fewBlocks()*block {

@@ -1,6 +1,10 @@
 package planner
 
-import "math"
+import (
+	"math"
+
+	"github.com/restride/restride/internal/nest"
+)
 
 // cost is what a block of a form by tiles costs a multiprocessor, as an estimate.
 type cost struct {
@@ -55,12 +59,12 @@ func memoryCycles(bytes int64) float64 { return 2 * float64(bytes) / 13 }
 // shortLinePenalty is the share of memory's time that is added because lines are short, in blocks of
 // na indices of axis near, along which src is dense, and nb of dst's innermost axis. It was measured
 // on an H100 with transpositions by several tiles.
-func (p *problem) shortLinePenalty(near int, na, nb int64) float64 {
+func (p *transposition) shortLinePenalty(na, nb int64) float64 {
 	read, written := na*int64(p.sBits)/8, nb*int64(p.dBits)/8
-	if na == magnitude(p.inner(0).s) { // lines follow each other
+	if na == nest.Magnitude(p.inner(0).S) { // lines follow each other
 		read *= nb
 	}
-	if nb == magnitude(p.inner(near).d) {
+	if nb == nest.Magnitude(p.inner(p.near).D) {
 		written *= na
 	}
 	sum := 0.0

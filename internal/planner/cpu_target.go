@@ -28,15 +28,27 @@ func blockSpecs() []Spec {
 	return all
 }
 
-// planCPU cuts dst into blocks that are long where dst is dense and, if that
+// offerBlocks offers form Block.
+func (t *tiling) offerBlocks(*offer) (offer, refusal) {
+	if !t.target.CPU || t.dBits < 8 {
+		return offer{}, onlyCPU
+	}
+	b := blocks{t.problem}
+	return offer{spec: t.spec(Block), lay: b.plan}, ""
+}
+
+// blocks is a problem for form Block.
+type blocks struct{ *problem }
+
+// plan cuts dst into blocks that are long where dst is dense and, if that
 // is along another axis, where src is.
-func (p *problem) planCPU(k *parameters) (Spec, error) {
+func (p blocks) plan(k *parameters) (Spec, error) {
 	b := p.inner(0)
 	if len(p.axes) == 0 {
-		b = axis{1, 1, 1}
+		b = axis{N: 1, D: 1, S: 1}
 	}
 	a, step := p.blockRows(b)
-	if a > 0 && step == 0 && p.inner(a).s < 0 && b.n >= 16 {
+	if a > 0 && step == 0 && p.inner(a).S < 0 && b.N >= 16 {
 		p.reverseAxis(a)
 	}
 
@@ -45,46 +57,46 @@ func (p *problem) planCPU(k *parameters) (Spec, error) {
 	most := room
 	if a > 0 {
 		side := blockSide(room)
-		if p.inner(a).d%int64(64*8/p.dBits) != 0 {
+		if p.inner(a).D%int64(64*8/p.dBits) != 0 {
 			side *= 2 // runs share their first and last cache line with others
 		}
-		most = max(room/p.inner(a).n, side)
+		most = max(room/p.inner(a).N, side)
 	}
-	k.length, k.tb, k.db, k.sb = b.n, uint32(min(b.n, most)), b.d, b.s
+	k.length, k.tb, k.db, k.sb = b.N, uint32(min(b.N, most)), b.D, b.S
 	k.flat, k.cut, k.extent = 1, 1, 1
-	items := axis{n: 1} // the cut axis
+	items := axis{N: 1} // the cut axis
 	size := int64(k.tb) // of the block so far
-	whole := size == b.n
+	whole := size == b.N
 	next := 1
 	extend := func(most int64) {
 		for ; whole && next < len(p.axes) && next != a; next++ {
 			x := p.inner(next)
-			if x.d != size*b.d {
+			if x.D != size*b.D {
 				break
 			}
-			n := min(x.n, most/size)
-			if whole = n == x.n; whole {
-				k.inner = append(k.inner, axis{n, size, x.s})
+			n := min(x.N, most/size)
+			if whole = n == x.N; whole {
+				k.inner = append(k.inner, axis{N: n, D: size, S: x.S})
 				k.flat *= uint32(n)
 			} else {
-				k.cut, k.extent, k.d, k.s = uint32(n), x.n, size, x.s
-				items = axis{(x.n + n - 1) / n, n * x.d, n * x.s}
+				k.cut, k.extent, k.d, k.s = uint32(n), x.N, size, x.S
+				items = axis{N: (x.N + n - 1) / n, D: n * x.D, S: n * x.S}
 			}
 			size *= n
 		}
 	}
 	extend(most)
-	if a == 0 && whole && 2*size <= room && p.inner(next).n < limit {
+	if a == 0 && whole && 2*size <= room && p.inner(next).N < limit {
 		a = next // rows with gaps between them
 	}
-	rows := axis{n: 1} // blocks along a
+	rows := axis{N: 1} // blocks along a
 	k.na, k.ta, k.nb = 1, 1, uint32(size)
 	if a > 0 && a < len(p.axes) {
 		x := p.inner(a)
-		n := min(x.n, room/size)
-		k.na, k.ta, k.da, k.sa = uint32(x.n), uint32(n), x.d, x.s
-		rows = axis{(x.n + n - 1) / n, n * x.d, n * x.s}
-		whole = whole && a == next && x.d == size*b.d && n == x.n
+		n := min(x.N, room/size)
+		k.na, k.ta, k.da, k.sa = uint32(x.N), uint32(n), x.D, x.S
+		rows = axis{N: (x.N + n - 1) / n, D: n * x.D, S: n * x.S}
+		whole = whole && a == next && x.D == size*b.D && n == x.N
 		size *= n
 		if whole { // and on, behind the runs of all a
 			next++
@@ -93,7 +105,7 @@ func (p *problem) planCPU(k *parameters) (Spec, error) {
 	}
 
 	tb := int64(k.tb)
-	cuts := []axis{{(b.n + tb - 1) / tb, tb * b.d, tb * b.s}, rows, items}
+	cuts := []axis{{N: (b.N + tb - 1) / tb, D: tb * b.D, S: tb * b.S}, rows, items}
 	for i := 1; i < len(p.axes); i++ {
 		if i >= next && i != a {
 			cuts = append(cuts, p.inner(i))
@@ -106,31 +118,31 @@ func (p *problem) planCPU(k *parameters) (Spec, error) {
 
 // blockRows chooses the axis that rows of blocks go along, counted from the
 // innermost one, or 0 to leave that open; and the kernel's step of src.
-func (p *problem) blockRows(b axis) (a int, step int8) {
+func (p blocks) blockRows(b axis) (a int, step int8) {
 	step = repeated
-	if b.s != 0 {
+	if b.S != 0 {
 		step = 0
 		for _, s := range blockSteps {
-			if int64(s) == b.s && s != repeated {
+			if int64(s) == b.S && s != repeated {
 				step = s
 			}
 		}
 	}
-	fits := func(i int) bool { return i > 0 && i < len(p.axes) && p.inner(i).n < limit }
+	fits := func(i int) bool { return i > 0 && i < len(p.axes) && p.inner(i).N < limit }
 	near := p.nearest()
 	switch {
-	case b.n < shortSide:
-		if near == 0 || p.inner(near).n < shortSide {
-			for near = 1; near < len(p.axes) && p.inner(near).n < shortSide; near++ {
+	case b.N < shortSide:
+		if near == 0 || p.inner(near).N < shortSide {
+			for near = 1; near < len(p.axes) && p.inner(near).N < shortSide; near++ {
 			}
 		}
 		if fits(near) {
 			return near, 0
 		}
 		return 0, step
-	case b.s == 0 || !fits(near):
+	case b.S == 0 || !fits(near):
 		return 0, step
-	case step != 0 && p.inner(near).n < shortSide:
+	case step != 0 && p.inner(near).N < shortSide:
 		return near, step
 	}
 	return near, 0
@@ -139,10 +151,10 @@ func (p *problem) blockRows(b axis) (a int, step int8) {
 // reverseAxis makes an axis run in the other direction.
 func (p *problem) reverseAxis(i int) {
 	x := &p.axes[len(p.axes)-1-i]
-	p.d.add += ((x.n - 1) * x.d) << p.d.shift
-	p.s.add += ((x.n - 1) * x.s) << p.s.shift
-	p.dBase, p.sBase = p.dBase+(x.n-1)*x.d, p.sBase+(x.n-1)*x.s
-	x.d, x.s = -x.d, -x.s
+	p.d.add += ((x.N - 1) * x.D) << p.d.shift
+	p.s.add += ((x.N - 1) * x.S) << p.s.shift
+	p.dBase, p.sBase = p.dBase+(x.N-1)*x.D, p.sBase+(x.N-1)*x.S
+	x.D, x.S = -x.D, -x.S
 }
 
 // blockSide is the power of two nearest to the root of room, from below.

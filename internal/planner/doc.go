@@ -5,7 +5,7 @@
 // # Plan
 //
 // A copy is first rewritten over the fewest axes and the widest elements, up to 16
-// bytes (layout.Simplify, layout.Widen). Its class ([layout.Class]) says where its
+// bytes (layout.Simplify, layout.Widen). Its class ([nest.Class]) says where its
 // elements lie, its [Form] is the algorithm, which depends on the elements' bits, too.
 // The usual forms:
 //

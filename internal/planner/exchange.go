@@ -1,6 +1,10 @@
 package planner
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/restride/restride/internal/nest"
+)
 
 // How the elements of a tile of permute come from words of src into words of dst: by
 // exchanges within and between a work-item's words, before or after the words go
@@ -148,7 +152,7 @@ func (t *permutation) wayCost(w *way) float64 {
 			times = 2
 		}
 		for j, b := range a.registers {
-			if step := magnitude(t.step(side, b)); step >= per && step < sectorBytes/4*per && (a.how != vectors || j >= 2) {
+			if step := nest.Magnitude(t.step(side, b)); step >= per && step < sectorBytes/4*per && (a.how != vectors || j >= 2) {
 				times *= 2
 			}
 		}

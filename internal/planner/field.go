@@ -13,45 +13,57 @@ const (
 	fewFields = 8
 )
 
-// planFields plans a copy of fields along an axis: of single bits, of several elements
+// offerFields offers form Field for fields along an axis: of single bits, of several elements
 // below a byte that are no wider element, or of single elements below a byte that have gaps between
-// them in dst, or small ones in src alone. False: it is something else, and stays as it is.
-func (p *problem) planFields(k *parameters) (Spec, bool) {
-	if p.target.CPU || p.manyAxes || p.dBits > 4 || len(p.axes) == 0 {
-		return Spec{}, false
+// them in dst, or small ones in src alone.
+func (p *tiling) offerFields() (offer, refusal) {
+	switch {
+	case p.target.CPU:
+		return offer{}, onlyGPU
+	case p.manyAxes:
+		return offer{}, tooManyAxes
+	case p.dBits > 4:
+		return offer{}, otherWidth
+	case len(p.axes) == 0:
+		return offer{}, noFields
 	}
 	in, unit := p.inner(0), int64(p.dBits)
-	rows := in.d == 1 && in.s == 1
+	rows := in.D == 1 && in.S == 1
 	switch {
-	case rows && (len(p.axes) == 1 || in.n > widestField || unit > 2 || unit == 2 && in.n != 3):
-		return Spec{}, false
-	case !rows && unit > 1 && in.d == 1 && (in.s < 2 || in.s*unit > nearPitch): // reading elements is cheaper
-		return Spec{}, false
+	case rows && (len(p.axes) == 1 || in.N > widestField || unit > 2 || unit == 2 && in.N != 3):
+		return offer{}, noFields
+	case !rows && unit > 1 && in.D == 1 && (in.S < 2 || in.S*unit > nearPitch): // reading elements is cheaper
+		return offer{}, noFields
 	}
 	q := p.narrow(1, rows)
 	rest := q.innermostFirst()
 	field, x, rest := rest[0], rest[1], rest[2:]
-	pitch, width, step := x.d, field.n, x.s
-	if x.n < fewFields || pitch == unit && unit == 1 || pitch > widestPitch || x.n >= limit {
-		return Spec{}, false
+	pitch, width, step := x.D, field.N, x.S
+	switch {
+	case pitch == unit && unit == 1 || pitch > widestPitch:
+		return offer{}, noFields
+	case x.N < fewFields:
+		return offer{}, tooFewFields
+	case x.N >= limit:
+		return offer{}, longAxes
 	}
-	k.length = (x.n-1)*pitch + width
-	k.na, k.nb = uint32(x.n), uint32(width)
-	k.run = []axis{{pitch, pitch, step}}
+	var k parameters
+	k.length = (x.N-1)*pitch + width
+	k.na, k.nb = uint32(x.N), uint32(width)
+	k.run = []axis{{N: pitch, D: pitch, S: step}}
 	k.sa = GroupSize / pitch * pitch
 	if pitch <= nearPitch && step >= width && step <= nearPitch {
 		k.nearFields(width, pitch, step)
 	}
-	words, block := (q.phase(32, rest)+k.length+31)/32, int64(itemsPerBlock)
+	words, block := (chunking{q}.phase(32, rest)+k.length+31)/32, int64(itemsPerBlock)
 	for block < 8*itemsPerBlock && words/block >= 4*p.target.fewBlocks() {
 		block *= 2
 	}
 	if k.cutSpans(words, 1, block, rest) != nil {
-		*k = parameters{}
-		return Spec{}, false
+		return offer{}, noRoom
 	}
-	*p = *q
-	return p.spec(Field), true
+	*p.problem = *q
+	return laid(p.spec(Field), &k, nil)
 }
 
 // nearFields sets what brings four fields of a word from one pitch to another: pairs move

@@ -20,13 +20,13 @@ func (t *permutation) gap(side, j int, n []int) (bit, bool) {
 		return bit{}, false
 	}
 	for i := range n {
-		if t.axes[i].n > 1<<n[i] && t.step(side, bit{i, n[i]})%(2<<j) != 0 {
+		if t.axes[i].N > 1<<n[i] && t.step(side, bit{i, n[i]})%(2<<j) != 0 {
 			return bit{}, false
 		}
 	}
-	g := axis{n: 2, d: 1 << j}
+	g := axis{N: 2, D: 1 << j}
 	if side == fromSrc {
-		g = axis{n: 2, s: 1 << j}
+		g = axis{N: 2, S: 1 << j}
 	}
 	b := bit{axis: len(t.axes)}
 	t.axes, t.n = append(t.axes, g), append(t.n, 0)
@@ -39,8 +39,8 @@ func (t *permutation) gap(side, j int, n []int) (bit, bool) {
 func (t *permutation) pad() {
 	per := int64(32 / t.p.dBits)
 	for i, a := range t.axes {
-		if t.p.dBits < 8 && a.s > 0 && a.n < per && a.d < per && a.s < per {
-			t.axes[i].n = 1 << bits.Len64(uint64(a.n-1))
+		if t.p.dBits < 8 && a.S > 0 && a.N < per && a.D < per && a.S < per {
+			t.axes[i].N = 1 << bits.Len64(uint64(a.N-1))
 		}
 	}
 }
@@ -51,7 +51,7 @@ func (t *permutation) join() bool {
 	d, s := t.words[toDst], t.words[fromSrc]
 	padded := false
 	for i := range t.p.axes {
-		if n := t.p.inner(i).n; t.axes[i].n > n {
+		if n := t.p.inner(i).N; t.axes[i].N > n {
 			padded = true
 			for level := range bits.Len64(uint64(n - 1)) {
 				if !slices.Contains(d, bit{i, level}) || !slices.Contains(s, bit{i, level}) {
@@ -76,7 +76,7 @@ func (t *permutation) join() bool {
 		if of && slices.Contains(t.gaps[toDst], d[j]) {
 			t.pair(j)
 		} else if of && t.lived[fromSrc]>>j&1 == 1 {
-			t.axes[s[j].axis].s = -1 << j // the first index is the one that exists
+			t.axes[s[j].axis].S = -1 << j // the first index is the one that exists
 		}
 	}
 	per := int64(32 / t.p.dBits)
@@ -105,13 +105,13 @@ func (t *permutation) pair(j int) {
 	old := t.words[fromSrc][j]
 	b := t.words[toDst][j]
 	g := &t.axes[b.axis]
-	g.s = 1 << j
+	g.S = 1 << j
 	if (t.lived[toDst]^t.lived[fromSrc])>>j&1 == 1 {
-		g.s = -g.s
+		g.S = -g.S
 	}
 	t.words[fromSrc][j] = b
 	t.gaps[fromSrc] = without(t.gaps[fromSrc], []bit{old})
-	t.n[old.axis], t.axes[old.axis] = 0, axis{n: 1}
+	t.n[old.axis], t.axes[old.axis] = 0, axis{N: 1}
 }
 
 // masked returns the bits of dst's words that are elements.
@@ -128,7 +128,7 @@ func (t *permutation) masked() uint32 {
 			}
 		}
 		for i, x := range index {
-			real = real && (t.axes[i].n == t.p.inner(i).n || x < t.p.inner(i).n)
+			real = real && (t.axes[i].N == t.p.inner(i).N || x < t.p.inner(i).N)
 		}
 		if real {
 			mask |= (1<<t.p.dBits - 1) << (e * t.p.dBits)

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
+
+	"github.com/restride/restride/internal/nest"
 )
 
 // How work is cut into blocks of items, one after the other in the order of dst.
@@ -26,6 +28,13 @@ func elementSpecs() []Spec {
 
 // itemsPerBlock is how many items a work-group takes on at a time.
 const itemsPerBlock = 4 * GroupSize
+
+// offerElements offers a form for elements one by one.
+func (p *problem) offerElements(f Form) (offer, refusal) {
+	var k parameters
+	spec, err := p.planElements(f, &k)
+	return laid(spec, &k, err)
+}
 
 // planElements makes an item of each element.
 func (p *problem) planElements(f Form, k *parameters) (Spec, error) {
@@ -76,12 +85,12 @@ func (k *parameters) cutRounds(spec Spec, axes []axis, rounds int64) error {
 	}
 	total := 1.0
 	for _, a := range axes {
-		total *= float64(a.n)
+		total *= float64(a.N)
 	}
-	axes = append(slices.Clone(axes), axis{n: 1})
+	axes = append(slices.Clone(axes), axis{N: 1})
 	best, at, atFlat := 0.0, 0, int64(1)
 	for i, flat := 0, int64(1); i < len(axes) && flat <= spec.flatMost(); i++ {
-		cut := min(axes[i].n, spec.cut(flat)*rounds)
+		cut := min(axes[i].N, spec.cut(flat)*rounds)
 		items := (cut + spec.items() - 1) / spec.items() * flat
 		busy := float64(cut*flat) / float64((items+GroupSize-1)/GroupSize*GroupSize*spec.items())
 		if blocks := total / float64(cut*flat); blocks < fewBlocks {
@@ -90,10 +99,10 @@ func (k *parameters) cutRounds(spec Spec, axes []axis, rounds int64) error {
 		if busy > best {
 			best, at, atFlat = busy, i, flat
 		}
-		if axes[i].n > spec.flatMost() {
+		if axes[i].N > spec.flatMost() {
 			break
 		}
-		flat *= axes[i].n
+		flat *= axes[i].N
 	}
 	k.inner = append(k.inner, axes[:at]...)
 	k.flat = uint32(atFlat)
@@ -112,14 +121,14 @@ func (s Spec) cut(flat int64) int64 { return max(1, GroupSize/flat) * s.items() 
 func (k *parameters) cutItems(axes []axis, most int64) error {
 	flat := int64(1)
 	for _, a := range k.inner { // put there by the caller
-		flat *= a.n
+		flat *= a.N
 	}
-	for len(axes) > 0 && flat*axes[0].n <= most {
-		flat *= axes[0].n
+	for len(axes) > 0 && flat*axes[0].N <= most {
+		flat *= axes[0].N
 		k.inner = append(k.inner, axes[0])
 		axes = axes[1:]
 	}
-	cut := axis{n: 1}
+	cut := axis{N: 1}
 	if len(axes) > 0 {
 		cut, axes = axes[0], axes[1:]
 	}
@@ -131,9 +140,9 @@ func (k *parameters) cutItems(axes []axis, most int64) error {
 // cutAxis makes a the cut axis, of which a block has at most the given number
 // of indices.
 func (k *parameters) cutAxis(a axis, indices int64) {
-	cut := min(a.n, indices)
-	k.cut, k.extent, k.d, k.s = uint32(cut), a.n, a.d, a.s
-	k.outer = append(k.outer, axis{(a.n + cut - 1) / cut, cut * a.d, cut * a.s})
+	cut := min(a.N, indices)
+	k.cut, k.extent, k.d, k.s = uint32(cut), a.N, a.D, a.S
+	k.outer = append(k.outer, axis{N: (a.N + cut - 1) / cut, D: cut * a.D, S: cut * a.S})
 }
 
 // wide reports whether steps within a block need more than 32 bits.
@@ -144,9 +153,9 @@ func (k *parameters) wide() bool {
 
 // reach returns how far apart the elements of a block are at the most.
 func (k *parameters) reach() (d, s int64) {
-	for _, a := range append(k.inner, axis{int64(k.cut), k.d, k.s}) {
-		d += (a.n - 1) * magnitude(a.d)
-		s += (a.n - 1) * magnitude(a.s)
+	for _, a := range append(k.inner, axis{N: int64(k.cut), D: k.d, S: k.s}) {
+		d += (a.N - 1) * nest.Magnitude(a.D)
+		s += (a.N - 1) * nest.Magnitude(a.S)
 	}
 	return d, s
 }

@@ -23,43 +23,41 @@ const joinRows = 2 << 10
 func joinDefines(Spec) []string { return []string{"ROWS " + strconv.Itoa(joinRows)} }
 
 // rowsShareIndices reports whether elements along the innermost axis are neighbours on
-// both sides, of which all have their indices in common. steps are at's.
-func (p *problem) rowsShareIndices(steps []int64) bool {
-	return len(p.axes) > 0 && p.inner(0).d == 1 && p.inner(0).s == 1 && steps[0] == 0
+// both sides, of which all have their indices in common.
+func (p *indexed) rowsShareIndices() bool {
+	return len(p.axes) > 0 && p.inner(0).D == 1 && p.inner(0).S == 1 && p.steps[0] == 0
 }
 
-// joins reports whether a take by so many indices is join's: of elements below a byte, and
+// joins reports whether a take is join's: of elements below a byte, and
 // of rows, dense in dst one after the other, that are not of whole 16-byte elements, of
 // more elements than are cheaper one by one. Of very many axes it is take's.
-func (p *problem) joins(steps []int64, indices int) bool {
+func (p *indexed) joins() bool {
 	switch {
 	case p.target.CPU || p.dBits == 128:
 		return false
 	case p.dBits < 8:
 		return true
 	}
-	fits := 2*(2*len(p.axes)+joinAxes)+indices <= joinRoom
-	n := p.inner(0).n
-	return fits && n >= 16 && p.rowsShareIndices(steps) && (len(p.axes) == 1 || p.inner(1).d == n)
+	fits := 2*(2*len(p.axes)+joinAxes)+len(p.by) <= joinRoom
+	n := p.inner(0).N
+	return fits && n >= 16 && p.rowsShareIndices() && (len(p.axes) == 1 || p.inner(1).D == n)
 }
 
 // joinAxes are the axes that planning adds: an element's parts, chunks, and the cut one.
 const joinAxes = 3
 
 // split makes p's elements ones of 8 bits, or of 2, several of each, and of its rows, or
-// if these have no index in common of its elements, the innermost axis. It returns at's
-// steps.
-func (p *problem) split(steps []int64) []int64 {
+// if these have no index in common of its elements, the innermost axis.
+func (p *indexed) split() {
 	bits := 8
 	if p.dBits < 8 {
 		bits = 2
 	}
-	rows := p.rowsShareIndices(steps)
-	*p = *p.narrow(bits, rows)
+	rows := p.rowsShareIndices()
+	p.problem = p.narrow(bits, rows)
 	if !rows {
-		steps = slices.Insert(slices.Clone(steps), 0, 0)
+		p.steps = slices.Insert(p.steps, 0, 0)
 	}
-	return steps
 }
 
 // narrow is the problem of elements of so many bits, several of each: of its rows, which
@@ -67,13 +65,13 @@ func (p *problem) split(steps []int64) []int64 {
 func (p *problem) narrow(bits int, rows bool) *problem {
 	q, per := p.clone(), int64(p.dBits/bits)
 	for i := range q.axes {
-		q.axes[i].d *= per
-		q.axes[i].s *= per
+		q.axes[i].D *= per
+		q.axes[i].S *= per
 	}
 	if rows {
-		q.axes[len(q.axes)-1] = axis{p.inner(0).n * per, 1, 1}
+		q.axes[len(q.axes)-1] = axis{N: p.inner(0).N * per, D: 1, S: 1}
 	} else {
-		q.axes = append(q.axes, axis{per, 1, 1})
+		q.axes = append(q.axes, axis{N: per, D: 1, S: 1})
 	}
 	q.dBase *= per
 	q.sBase *= per
@@ -83,9 +81,9 @@ func (p *problem) narrow(bits int, rows bool) *problem {
 }
 
 // planJoin plans the blocks of join, of elements that split made.
-func (p *problem) planJoin(k *parameters) error {
+func (p chunking) planJoin(k *parameters) error {
 	rest := p.takeRun(k, len(p.axes))
-	per, width := int64(128/p.dBits), k.run[0].n
+	per, width := int64(128/p.dBits), k.run[0].N
 	k.ta = uint32(min(width, limit))
 	k.nb = uint32(min(k.length/width, limit))
 	if width*int64(p.dBits) < 32 {
@@ -98,7 +96,7 @@ func (p *problem) planJoin(k *parameters) error {
 	}
 	err := p.cutChunks(k, per, block, rest)
 	if k.words > 0 { // several runs
-		k.run = append(append(k.run, k.inner[1:]...), axis{int64(k.cut), k.d, k.s})
+		k.run = append(append(k.run, k.inner[1:]...), axis{N: int64(k.cut), D: k.d, S: k.s})
 	}
 	return err
 }

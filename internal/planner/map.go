@@ -25,13 +25,10 @@ func mapSpec(bits uint8, cpu bool) Spec {
 
 // planMap plans a map between layouts of one shape: from elements of 2 to 8 bits to such
 // of 2 to 32. The table has its own offset for a base.
-func planMap(dst, src layout.Layout, dstBits, srcBits int, t Target) (Launch, error) {
-	p := problem{op: "Map", target: t}
+func (p *problem) planMap(dst, src layout.Layout, dstBits, srcBits int) (Launch, error) {
 	p.simplify(dst, src, dstBits, dstBits)
-	l, err := p.plan("map", func(p *problem, k *parameters) (Spec, error) {
-		dense := Spec{Form: DenseCast, DstBits: uint8(dstBits), SrcBits: uint8(srcBits), Mapped: true}
-		return p.planValues(k, mapSpec(uint8(dstBits), t.CPU), dense)
-	})
+	rows := Spec{Form: DenseCast, DstBits: uint8(dstBits), SrcBits: uint8(srcBits), Mapped: true}
+	l, err := p.planValues("map", mapSpec(uint8(dstBits), p.target.CPU), rows)
 	l.bases[Table] = base{parts: 1}
 	return l, err
 }

@@ -71,42 +71,57 @@ type Operation struct {
 }
 
 // Plan chooses the kernel of an operation, and its parameters and arguments.
-func Plan(o *Operation, t Target) (Launch, error) {
-	l, err := o.plan(t)
+func Plan(o *Operation, t Target) (Launch, error) { return o.plan(t, nil) }
+
+// Explain plans an operation, and says what each planner answered.
+func Explain(o *Operation, t Target) (backend.Explanation, error) {
+	e := backend.Explanation{Unit: "cycles on one multiprocessor", Candidates: []backend.Candidate{}}
+	l, err := o.plan(t, &e.Candidates)
+	e.Class, e.Kernel = l.Class, l.Kernel()
+	e.Choose(e.Kernel)
+	return e, err
+}
+
+// plan is Plan; notes, if not nil, get the planners' answers.
+func (o *Operation) plan(t Target, notes *[]backend.Candidate) (Launch, error) {
+	l, err := o.launch(&problem{op: o.Op.String(), target: t, notes: notes})
 	if err == nil && l.Groups > 0 {
 		l.Arguments = o.arguments()
 	}
 	return l, err
 }
 
-func (o *Operation) plan(t Target) (Launch, error) {
+func (o *Operation) launch(p *problem) (Launch, error) {
 	dst, src, at := &o.Operands[Dst], &o.Operands[Src], &o.Operands[At]
-	bits, by := dst.Type.Bits(), slices.Clone(o.By)
+	bits := dst.Type.Bits()
 	switch o.Op {
 	case OpFill:
-		return planFill(*dst.Layout, bits, t)
+		return p.planFill(*dst.Layout, bits)
 	case OpConvert:
 		switch backend.ConversionOf(dst.Type, src.Type) {
 		case backend.AsPack:
-			return planPack(*dst.Layout, *src.Layout, bits, src.Type.Bits(), backend.IsSigned(src.Type), t)
+			return p.planPack(*dst.Layout, *src.Layout, bits, src.Type.Bits(), backend.IsSigned(src.Type))
 		case backend.ByValue:
-			return planCast(*dst.Layout, *src.Layout, dst.Type, src.Type, o.How, t)
+			return p.planCast(*dst.Layout, *src.Layout, dst.Type, src.Type, o.How)
 		}
-	case OpTake:
-		return planTake(*dst.Layout, *src.Layout, *at.Layout, by, bits, at.Type.Bits(), t)
-	case OpPut:
-		if o.Reduction != device.Set {
-			return planReduce(*dst.Layout, *src.Layout, *at.Layout, by, dst.Type, o.Reduction, at.Type.Bits(), t)
+	case OpTake, OpPut:
+		x := &indexed{problem: p, puts: o.Op == OpPut, by: slices.Clone(o.By), atBits: at.Type.Bits()}
+		switch {
+		case o.Op == OpTake:
+			return x.planTake(*dst.Layout, *src.Layout, *at.Layout, bits)
+		case o.Reduction != device.Set:
+			return x.planReduce(*dst.Layout, *src.Layout, *at.Layout, dst.Type, o.Reduction)
 		}
-		return planPut(*dst.Layout, *src.Layout, *at.Layout, by, bits, at.Type.Bits(), t)
+		return x.planPut(*dst.Layout, *src.Layout, *at.Layout, bits)
 	case OpMap:
-		return planMap(*dst.Layout, *src.Layout, bits, src.Type.Bits(), t)
+		return p.planMap(*dst.Layout, *src.Layout, bits, src.Type.Bits())
 	case OpWhere:
-		return planWhere(*dst.Layout, *o.Operands[Cond].Layout, *src.Layout, *o.Operands[B].Layout, bits, t)
+		return p.planWhere(*dst.Layout, *o.Operands[Cond].Layout, *src.Layout, *o.Operands[B].Layout, bits)
 	case OpDequantize, OpQuantize:
-		return planScaling(*dst.Layout, *src.Layout, termLayouts{o.Operands[Scale].Layout, o.Operands[Zero].Layout, o.Operands[Add].Layout}, o.scaling(), t)
+		terms := termLayouts{o.Operands[Scale].Layout, o.Operands[Zero].Layout, o.Operands[Add].Layout}
+		return p.planScaling(*dst.Layout, *src.Layout, terms, o.scaling())
 	}
-	return planCopy(*dst.Layout, *src.Layout, bits, t)
+	return p.planCopy(*dst.Layout, *src.Layout, bits)
 }
 
 // scaling is what the kernels that scale depend on, beside layouts.

@@ -4,10 +4,12 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/bits"
+
+	"github.com/restride/restride/internal/nest"
 )
 
-// axis is one loop: an extent, and the steps of either side, in elements.
-type axis struct{ n, d, s int64 }
+// axis is one loop: steps are in elements.
+type axis = nest.Axis
 
 // parameters are those of a launch, as the kernels read them: see
 // source/common.h, which says what the fields mean.
@@ -42,10 +44,10 @@ func (k *parameters) setOuter(cuts ...axis) error {
 	k.outer = append(k.outer, cuts...)
 	k.blocks = 1
 	for _, a := range k.outer {
-		if a.n >= limit || k.blocks > limit/a.n {
+		if a.N >= limit || k.blocks > limit/a.N {
 			return errTooLarge
 		}
-		k.blocks *= a.n
+		k.blocks *= a.N
 	}
 	if k.blocks >= limit {
 		return errTooLarge
@@ -57,10 +59,10 @@ func (k *parameters) setOuter(cuts ...axis) error {
 // then of the others. A band has up to most rows: see banded_of in source/common.h, which reads no
 // steps of bands.
 func (k *parameters) setBands(a, b axis, most int64, others ...axis) error {
-	rows, d, s := int64(k.rows), int64(k.step)*b.d, int64(k.step)*b.s
+	rows, d, s := int64(k.rows), int64(k.step)*b.D, int64(k.step)*b.S
 	bands := (rows + most - 1) / most
 	each := (rows + bands - 1) / bands
-	return k.setOuter(append([]axis{{each, d, s}, a, {n: bands}}, others...)...)
+	return k.setOuter(append([]axis{{N: each, D: d, S: s}, a, {N: bands}}, others...)...)
 }
 
 // rowsOf is how many blocks of tb of n indices there are, which are step apart.
@@ -96,13 +98,13 @@ func (k *parameters) encode(room int) []byte {
 	b = append(b, make([]byte, headerBytes-len(b))...)
 	for _, axes := range [][]axis{k.outer, k.inner, k.run} {
 		for _, a := range axes {
-			magic, shift := magicOf(a.n)
-			b = le.AppendUint32(b, uint32(min(a.n, limit)))
+			magic, shift := magicOf(a.N)
+			b = le.AppendUint32(b, uint32(min(a.N, limit)))
 			b = le.AppendUint32(b, magic)
 			b = le.AppendUint32(b, shift)
 			b = le.AppendUint32(b, 0)
-			b = le.AppendUint64(b, uint64(a.d))
-			b = le.AppendUint64(b, uint64(a.s))
+			b = le.AppendUint64(b, uint64(a.D))
+			b = le.AppendUint64(b, uint64(a.S))
 		}
 	}
 	return append(b, k.more...)

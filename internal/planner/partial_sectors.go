@@ -22,17 +22,14 @@ const (
 func (p *problem) uneven(bytes int64) bool {
 	sum := p.dBase
 	for i := 1; i < len(p.axes); i++ {
-		sum |= p.inner(i).d
+		sum |= p.inner(i).D
 	}
 	return sum*int64(p.dBits)%(8*bytes) != 0
 }
 
 // partialSectors is the time that partial sectors add to the blocks of an element form, as a share
-// of memory's time.
+// of memory's time, where rows are dense in dst and uneven.
 func (p *problem) partialSectors(spec Spec, k *parameters) float64 {
-	if !p.dense() || !p.uneven(sectorBytes) {
-		return 0
-	}
 	cuts, flat := int64(k.cut), int64(k.flat)
 	apart := (cuts + spec.items() - 1) / spec.items()
 	pieces := (cuts + apart - 1) / apart // of a pass
@@ -44,33 +41,41 @@ func (p *problem) partialSectors(spec Spec, k *parameters) float64 {
 	return float64(pieces*(passes-1)*partialSectorCost+pieces*partialPieceCost) / float64(moved)
 }
 
-// chunked makes the problem one of rows of chunks, of 16-bit elements if they do not run
-// backwards. False: the blocks of elements that are planned are cheaper, and it stays as it is.
-func (p *problem) chunked(spec Spec, k *parameters) bool {
-	step := p.inner(0).s
+// offerChunks offers chunks for rows of wider elements, of 16-bit elements if they do not run
+// backwards, where they are cheaper than the blocks of an element form.
+func (p *problem) offerChunks(f Form) (offer, refusal) {
+	step := p.inner(0).S
 	back := p.dBits == 32 && step == -1
 	switch {
-	case p.target.CPU || p.manyAxes || p.dBits < 32 || p.dBits == 128 || p.sBits > 0 && step != 1 && !back:
-		return false
-	case p.inner(0).n*int64(p.dBits)/8 < shortRow:
-		return false
+	case p.target.CPU:
+		return offer{}, onlyGPU
+	case p.manyAxes:
+		return offer{}, tooManyAxes
+	case p.dBits < 32 || p.dBits == 128:
+		return offer{}, otherWidth
+	case p.sBits > 0 && step != 1 && !back, p.inner(0).N*int64(p.dBits)/8 < shortRow:
+		return offer{}, notRows
 	case p.sBits == 0 && len(p.axes) > 1: // sectors at rows' ends stay partial, which costs most
-		return false
+		return offer{}, wholeSectors
+	case !p.dense() || !p.uneven(sectorBytes):
+		return offer{}, wholeSectors
 	}
+	var elements parameters
+	spec, err := p.planElements(f, &elements)
 	extra := rowsCost
 	if len(p.axes) < 2 {
 		extra = runCost
 	}
-	if p.partialSectors(spec, k) <= extra {
-		return false
+	if err != nil || p.partialSectors(spec, &elements) <= extra {
+		return offer{}, wholeSectors
 	}
 	q := p
 	if p.sBits == 0 || step == 1 {
 		q = p.narrow(16, true)
 	}
 	if q.spaced() {
-		return false
+		return offer{}, shortAxes
 	}
 	*p = *q
-	return true
+	return p.packed()
 }

@@ -29,85 +29,95 @@ type period struct {
 	busy   float64 // the share of work-items' time in which they move a chunk
 }
 
-// planPeriods plans a kernel of form Run, Repack, Gather or Stamp in periods of rows; false: that
-// is not worth it.
+// periods is a problem for a kernel of form Run, Repack, Gather or Stamp in periods of rows.
+type periods struct {
+	*problem
+	kernel Spec
+}
+
+// planPeriods makes spec its kernel in periods of rows; false: that is not worth it.
 func (p *problem) planPeriods(k *parameters, spec *Spec) bool {
-	if len(p.axes) < 2 || p.dBits == 1 || !p.dense() || p.manyAxes || p.target.CPU || p.inner(0).n >= limit/4 {
+	x := periods{p, *spec}
+	x.kernel.Periodic = true
+	if spec.Periodic = x.plan(k); spec.Periodic {
+		return true
+	}
+	*k = parameters{}
+	return false
+}
+
+// plan sets the parameters for the best periods.
+func (p *periods) plan(k *parameters) bool {
+	if len(p.axes) < 2 || p.dBits == 1 || !p.dense() || p.manyAxes || p.target.CPU || p.inner(0).N >= limit/4 {
 		return false
 	}
-	asked := *spec
-	asked.Periodic = true
 	best := period{busy: .1}
 	for at := 1; at < len(p.axes); at++ {
 		for _, joined := range []bool{true, false} {
-			if asked.Form == Stamp && (at > 1 || !joined) {
+			if p.kernel.Form == Stamp && (at > 1 || !joined) {
 				continue
 			}
-			if c := p.periodsOf(asked, at, joined); c.busy > best.busy {
+			if c := p.periodsOf(at, joined); c.busy > best.busy {
 				best = c
 			}
 		}
 	}
-	spec.Periodic = best.n > 0 && p.layPeriods(k, asked, best)
-	if !spec.Periodic {
-		*k = parameters{}
-	}
-	return spec.Periodic
+	return best.n > 0 && p.layPeriods(k, best)
 }
 
 // perChunk is how many elements a chunk has: as many as are in 16 bytes on either side.
 func (p *problem) perChunk() int64 { return int64(128 / max(p.dBits, p.sBits)) }
 
 // joined reports whether the elements of the axes below this one are neighbours in dst.
-func (p *problem) joined(axis int) bool {
+func (p *periods) joined(axis int) bool {
 	n := int64(1)
 	for i := range axis {
-		if p.inner(i).d != n {
+		if p.inner(i).D != n {
 			return false
 		}
-		n *= p.inner(i).n
+		n *= p.inner(i).N
 	}
-	return p.inner(axis).d == n
+	return p.inner(axis).D == n
 }
 
 // periodsOf chooses the periods along an axis: those that keep work-items busy.
-func (p *problem) periodsOf(spec Spec, at int, joined bool) (best period) {
-	per, n, a := p.perChunk(), p.inner(0).n, p.inner(at)
-	if joined && (n < per-1 && !p.halves() && spec.Form != Stamp || p.sBits == 0 || !p.joined(at)) || !joined && n < per || a.n >= limit {
+func (p *periods) periodsOf(at int, joined bool) (best period) {
+	per, n, a := p.perChunk(), p.inner(0).N, p.inner(at)
+	if joined && (n < per-1 && !p.halves() && p.kernel.Form != Stamp || p.sBits == 0 || !p.joined(at)) || !joined && n < per || a.N >= limit {
 		return best
 	}
-	if n > 4*manyChunks*per && p.sBits > 0 && p.inner(0).s != 0 && a.s != 0 { // a block is in one row
+	if n > 4*manyChunks*per && p.sBits > 0 && p.inner(0).S != 0 && a.S != 0 { // a block is in one row
 		return best
 	}
 	rows := int64(1)
 	for i := 1; i < at; i++ {
-		if rows *= p.inner(i).n; rows >= limit {
+		if rows *= p.inner(i).N; rows >= limit {
 			return best
 		}
 	}
 	least := int64(1) // rows after which both sides are at the same place in 16 bytes, or in one
-	for least*a.d%per != 0 || p.sBits > 0 && least*a.s%p.srcStep() != 0 {
+	for least*a.D%per != 0 || p.sBits > 0 && least*a.S%p.srcStep() != 0 {
 		least *= 2
 	}
 	for t := int64(1); t <= max(manyPeriods, GroupSize*per/(least*n)); t++ {
 		c := period{axis: at, n: least * t, joined: joined}
 		if joined {
-			c.items = c.n * a.d / per
-			c.number = (a.n*a.d + per - 1 + c.n*a.d - 1) / (c.n * a.d) // with what begins in front of the last chunk
+			c.items = c.n * a.D / per
+			c.number = (a.N*a.D + per - 1 + c.n*a.D - 1) / (c.n * a.D) // with what begins in front of the last chunk
 		} else {
 			c.items = c.n * rows * (n/per + 2)
-			c.number = (a.n + c.n - 1) / c.n
+			c.number = (a.N + c.n - 1) / c.n
 		}
 		if c.items*per >= limit/4 || c.items < 0 {
 			break
 		}
 		each := min(c.number, periodsPerBlock)
-		c.busy = float64(a.n) / float64(c.n*c.number) * float64(each) / float64(each+periodsCost) *
+		c.busy = float64(a.N) / float64(c.n*c.number) * float64(each) / float64(each+periodsCost) *
 			float64(c.items) / float64((c.items+GroupSize-1)/GroupSize*GroupSize)
 		if !joined { // ends are stored in pieces
 			c.busy *= float64(n/per) / float64(n/per+endsCost)
 		}
-		if a.s == 0 { // read once
+		if a.S == 0 { // read once
 			c.busy *= 2
 		}
 		if c.busy > best.busy+.02 {
@@ -117,65 +127,77 @@ func (p *problem) periodsOf(spec Spec, at int, joined bool) (best period) {
 	return best
 }
 
+// offerStamp offers form Stamp.
+func (t *tiling) offerStamp() (offer, refusal) {
+	if !t.stamps() {
+		return offer{}, noStamps
+	}
+	spec, k := t.spec(Stamp), parameters{}
+	if !t.planPeriods(&k, &spec) {
+		return offer{}, noPeriods
+	}
+	return laid(spec, &k, nil)
+}
+
 // stamps reports whether rows of less than a chunk, below a byte, are one behind the other in
 // dst, where src repeats them: along the next axis.
-func (p *problem) stamps() bool {
+func (p *tiling) stamps() bool {
 	if p.target.CPU || p.sBits != p.dBits || p.dBits >= 8 || p.dBits == 1 || len(p.axes) < 2 || !p.dense() {
 		return false
 	}
-	n, a := p.inner(0).n, p.inner(1)
-	return a.s == 0 && a.d == n && n < p.perChunk()-1
+	n, a := p.inner(0).N, p.inner(1)
+	return a.S == 0 && a.D == n && n < p.perChunk()-1
 }
 
 // halves reports whether each chunk has two rows, whole.
-func (p *problem) halves() bool {
-	return 2*p.inner(0).n == p.perChunk() && !p.uneven(p.inner(0).n*int64(p.dBits)/8)
+func (p *periods) halves() bool {
+	return 2*p.inner(0).N == p.perChunk() && !p.uneven(p.inner(0).N*int64(p.dBits)/8)
 }
 
 // srcStep is of how many elements of src steps from period to period are: 16 bytes, or where
 // elements are read singly one byte, or one element.
-func (p *problem) srcStep() int64 {
-	if p.inner(0).s == 0 {
+func (p *periods) srcStep() int64 {
+	if p.inner(0).S == 0 {
 		return int64(max(8/p.sBits, 1))
 	}
 	return int64(128 / p.sBits)
 }
 
 // layPeriods makes the parameters; false: of too many blocks.
-func (p *problem) layPeriods(k *parameters, spec Spec, c period) bool {
+func (p *periods) layPeriods(k *parameters, c period) bool {
 	row, a, per := p.inner(0), p.inner(c.axis), p.perChunk()
-	k.length, k.na, k.ta = row.n, uint32(a.n), uint32(c.n)
-	k.da, k.sa = c.n*a.d/per, c.n*a.s
+	k.length, k.na, k.ta = row.N, uint32(a.N), uint32(c.n)
+	k.da, k.sa = c.n*a.D/per, c.n*a.S
 	if p.sBits > 0 {
 		k.sa /= p.srcStep()
 	}
 	switch {
-	case spec.Form == Stamp:
-		k.run = []axis{{row.n, 0, row.s}, {n: 2 * per}}
+	case p.kernel.Form == Stamp:
+		k.run = []axis{{N: row.N, D: 0, S: row.S}, {N: 2 * per}}
 	case c.joined:
 		k.span = 1
-		k.inner = []axis{{n: row.n}}
+		k.inner = []axis{{N: row.N}}
 	default:
-		full := row.n / per
+		full := row.N / per
 		k.words, k.flat = uint32(full), uint32(c.items/(full+2)*full)
-		k.inner = []axis{{n: full}}
+		k.inner = []axis{{N: full}}
 	}
-	for i := 1; i <= c.axis && spec.Form != Stamp; i++ {
+	for i := 1; i <= c.axis && p.kernel.Form != Stamp; i++ {
 		k.run = append(k.run, p.inner(i))
 	}
-	k.cutAxis(axis{n: c.items}, GroupSize)
-	blocks := k.outer[0].n
+	k.cutAxis(axis{N: c.items}, GroupSize)
+	blocks := k.outer[0].N
 	for _, a := range p.innermostFirst()[c.axis+1:] {
-		blocks *= a.n
+		blocks *= a.N
 	}
 	each := min(periodsPerBlock, c.number)
-	if spec.Form == Stamp {
+	if p.kernel.Form == Stamp {
 		each = min(stampsPerBlock, c.number)
 	}
 	for each > periodsCost && blocks*(c.number/each) < p.target.fewBlocks() {
 		each /= 2
 	}
 	k.nb, k.tb = uint32(c.number), uint32(each)
-	k.outer = append(k.outer, axis{(c.number + each - 1) / each, each * c.n * a.d, each * c.n * a.s})
+	k.outer = append(k.outer, axis{N: (c.number + each - 1) / each, D: each * c.n * a.D, S: each * c.n * a.S})
 	return k.setOuter(p.innermostFirst()[c.axis+1:]...) == nil
 }

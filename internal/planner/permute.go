@@ -5,6 +5,8 @@ import (
 	"math/bits"
 	"slices"
 	"strconv"
+
+	"github.com/restride/restride/internal/nest"
 )
 
 const (
@@ -71,30 +73,36 @@ const (
 // step is a step of a side along a bit, in elements.
 func (t *permutation) step(side int, b bit) int64 {
 	if side == toDst {
-		return t.axes[b.axis].d << b.level
+		return t.axes[b.axis].D << b.level
 	}
-	return t.axes[b.axis].s << b.level
+	return t.axes[b.axis].S << b.level
 }
 
 // permutes returns the tile of a permutation within and between words, if that is
 // what the copy is: on both sides, powers of two of the indices along some axes fill
 // words.
-func (p *problem) permutes() *permutation {
+func (p *tiling) permutes() (*permutation, refusal) {
 	in := p.inner(0)
-	rows := magnitude(in.s) == 1 && in.n*int64(p.dBits) >= sectorBytes*8
-	if p.target.CPU || p.dBits == 1 || p.dBits > 16 || rows {
-		return nil
+	rows := nest.Magnitude(in.S) == 1 && in.N*int64(p.dBits) >= sectorBytes*8
+	switch {
+	case p.dBits == 1 || p.dBits > 16:
+		return nil, otherWidth
+	case rows:
+		return nil, sourceRows
 	}
-	t := &permutation{p: p, axes: p.innermostFirst(), n: make([]int, len(p.axes)), base: [2]int64{p.dBase, p.sBase}}
+	t := &permutation{p: p.problem, axes: p.innermostFirst(), n: make([]int, len(p.axes)), base: [2]int64{p.dBase, p.sBase}}
 	for _, a := range t.axes {
-		if a.s == 0 || a.n >= limit || magnitude(a.s) >= limit || a.d >= limit {
-			return nil
+		switch {
+		case a.S == 0:
+			return nil, repeatsAxis
+		case a.N >= limit || nest.Magnitude(a.S) >= limit || a.D >= limit:
+			return nil, longAxes
 		}
 	}
 	t.pad()
 	for side := range t.words {
 		if t.words[side] = t.fill(side); t.words[side] == nil {
-			return nil
+			return nil, noWords
 		}
 	}
 	for _, b := range t.words[fromSrc] {
@@ -103,7 +111,7 @@ func (p *problem) permutes() *permutation {
 		}
 	}
 	if !t.join() {
-		return nil
+		return nil, noWords
 	}
 	for _, word := range t.words {
 		for _, b := range word {
@@ -111,18 +119,18 @@ func (p *problem) permutes() *permutation {
 		}
 	}
 	if !t.grow() {
-		return nil
+		return nil, noTile
 	}
 	for side := range t.words {
 		reach := int64(0)
 		for _, b := range t.tile {
-			reach += magnitude(t.step(side, b))
+			reach += nest.Magnitude(t.step(side, b))
 		}
 		if reach >= limit/2 {
-			return nil
+			return nil, longAxes
 		}
 	}
-	return t
+	return t, ""
 }
 
 // fill returns the bits whose elements fill a word of a side.
@@ -132,7 +140,7 @@ func (t *permutation) fill(side int) []bit {
 	for j := range wordBits(t.p.dBits) {
 		found := -1
 		for i := range n {
-			if n[i] < t.even(i) && magnitude(t.step(side, bit{i, n[i]})) == 1<<j {
+			if n[i] < t.even(i) && nest.Magnitude(t.step(side, bit{i, n[i]})) == 1<<j {
 				found = i
 				break
 			}
@@ -159,7 +167,7 @@ func (t *permutation) aligned(side int, base, per int64, but ...bit) bool {
 		for slices.Contains(but, bit{i, level}) {
 			level++
 		}
-		if t.axes[i].n > 1<<level && t.step(side, bit{i, level})%per != 0 {
+		if t.axes[i].N > 1<<level && t.step(side, bit{i, level})%per != 0 {
 			return false
 		}
 	}
@@ -185,7 +193,7 @@ func (t *permutation) neighbours(side int) []bit {
 func (t *permutation) rest(side int, but ...bit) []bit {
 	rest := without(t.tile, but)
 	slices.SortStableFunc(rest, func(a, b bit) int {
-		return int(magnitude(t.step(side, a)) - magnitude(t.step(side, b)))
+		return int(nest.Magnitude(t.step(side, a)) - nest.Magnitude(t.step(side, b)))
 	})
 	return rest
 }
@@ -276,8 +284,9 @@ func (t *permutation) access(side int, must []bit) access {
 	return a
 }
 
-// planPermute sets the parameters.
-func (p *problem) planPermute(k *parameters, t *permutation) (Spec, bool) {
+// plan sets the parameters; false: there is no room for them.
+func (t *permutation) plan(k *parameters) (Spec, bool) {
+	p := t.p
 	w := t.early()
 	if late := t.late(); t.wayCost(late) < t.wayCost(w) {
 		w = late
@@ -286,7 +295,7 @@ func (p *problem) planPermute(k *parameters, t *permutation) (Spec, bool) {
 	// The blocks: first those along the axes that the tile does not divide.
 	var cut []int
 	for i := range t.n {
-		if t.axes[i].n > t.extent(i) {
+		if t.axes[i].N > t.extent(i) {
 			cut = append(cut, i)
 		}
 	}
@@ -294,10 +303,10 @@ func (p *problem) planPermute(k *parameters, t *permutation) (Spec, bool) {
 	cut = append(cut, len(t.n), len(t.n)) // trivial ones
 	a, b := p.inner(cut[0]), p.inner(cut[1])
 	ta, tb := t.extent(cut[0]), t.extent(cut[1])
-	k.na, k.ta, k.nb, k.tb = uint32(a.n), uint32(ta), uint32(b.n), uint32(tb)
+	k.na, k.ta, k.nb, k.tb = uint32(a.N), uint32(ta), uint32(b.N), uint32(tb)
 	var outer []axis
 	for i, c := range cut {
-		if x := p.inner(c).blocks(t.extent(c)); i < 2 || x.n > 1 {
+		if x := p.inner(c).Blocks(t.extent(c)); i < 2 || x.N > 1 {
 			outer = append(outer, x)
 		}
 	}

@@ -154,7 +154,7 @@ func TestPlanNotPermute(t *testing.T) {
 		l, err := planner.Plan(copying(like(c.src), c.src, c.bits), planner.Target{})
 		require.NoError(t, err, c.name)
 		assert.NotEqual(t, planner.Permute, l.Spec.Form, c.name)
-		if name := l.Name() + " " + l.Spec.String(); len(c.launch) < len(name) {
+		if name := classed(&l) + " " + l.Spec.String(); len(c.launch) < len(name) {
 			assert.Equal(t, c.launch, name[:len(c.launch)], c.name)
 		}
 	}

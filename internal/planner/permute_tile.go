@@ -3,6 +3,8 @@ package planner
 import (
 	"math/bits"
 	"slices"
+
+	"github.com/restride/restride/internal/nest"
 )
 
 // The shape of a tile of permute: the number of its bits is fixed, and they are shared out
@@ -63,7 +65,7 @@ func (t *permutation) size() int {
 }
 
 // even is how many bits of an axis divide its extent.
-func (t *permutation) even(i int) int { return bits.TrailingZeros64(uint64(t.axes[i].n)) }
+func (t *permutation) even(i int) int { return bits.TrailingZeros64(uint64(t.axes[i].N)) }
 
 // take adds the next bits of a side, if it has so many.
 func (t *permutation) take(side, count int, times int64) bool {
@@ -87,10 +89,10 @@ func (t *permutation) next(side int, times int64) int {
 	}
 	axis, least := -1, int64(0)
 	for i, n := range t.n {
-		if n >= t.even(i) && (t.axes[i].n < times<<n || n == t.even(i) && cut == mostCut) {
+		if n >= t.even(i) && (t.axes[i].N < times<<n || n == t.even(i) && cut == mostCut) {
 			continue
 		}
-		if step := magnitude(t.step(side, bit{i, n})); axis < 0 || step < least {
+		if step := nest.Magnitude(t.step(side, bit{i, n})); axis < 0 || step < least {
 			axis, least = i, step
 		}
 	}
@@ -104,7 +106,7 @@ func (t *permutation) price() float64 {
 	work := 1.0
 	for i, n := range t.n {
 		if n > t.even(i) {
-			extent := t.axes[i].n
+			extent := t.axes[i].N
 			blocks := (extent + 1<<n - 1) >> n
 			work *= float64(blocks<<n) / float64(extent) * float64(blocks+1) / float64(blocks) // the last one takes twice as long
 		}
@@ -123,7 +125,7 @@ func (t *permutation) sectors(side int, base int64) float64 {
 		if n == 0 {
 			continue
 		}
-		x := axis{magnitude(t.step(side, bit{i, 0})) * width, 1 << n}
+		x := axis{nest.Magnitude(t.step(side, bit{i, 0})) * width, 1 << n}
 		k := len(steps)
 		for steps = append(steps, x); k > 0 && steps[k-1].step > x.step; k-- {
 			steps[k] = steps[k-1]
@@ -141,7 +143,7 @@ func (t *permutation) sectors(side int, base int64) float64 {
 		}
 	}
 	for i, n := range t.n {
-		if t.axes[i].n > 1<<n {
+		if t.axes[i].N > 1<<n {
 			apart |= t.step(side, bit{i, n}) * width
 		}
 	}
@@ -167,7 +169,7 @@ func (t *permutation) cost() cost {
 		e.sectors += sectors
 	}
 	for i, n := range t.n {
-		blocks := (t.axes[i].n + 1<<n - 1) >> n
+		blocks := (t.axes[i].N + 1<<n - 1) >> n
 		if n > t.even(i) {
 			blocks++ // the last one takes twice as long
 		}

@@ -2,10 +2,11 @@ package planner
 
 import (
 	"errors"
-	"fmt"
 	"math/bits"
 	"slices"
 
+	"github.com/restride/restride/internal/backend"
+	"github.com/restride/restride/internal/nest"
 	"github.com/restride/restride/layout"
 )
 
@@ -46,10 +47,10 @@ type Launch struct {
 	Local  uint32 // work-items in each
 	Params []byte // the parameters that the kernel reads, with a capacity of Spec.ParameterBytes at least
 	Bytes  int64  // that will be written
+	Class  string // of a copy, as nest.Class has them; else "fill", "convert", "take", ...
 
 	Arguments []Argument // of the kernel, in its order
 
-	kind  string            // a copy's class, or the operation
 	bases [MaxOperands]base // by role
 }
 
@@ -75,13 +76,13 @@ func (l *Launch) Base(r Role, offset int64) int64 {
 	return (offset + b.add) >> b.shift * b.parts
 }
 
-// Name tells people what is done and the width of the elements moved: "rows.128",
-// "fill.32". That is the class of a copy, or else "fill", "convert", "take" or "put".
-func (l *Launch) Name() string {
+// Kernel names the kernel for people: its form and the width of the elements that it writes, as
+// "shuffle.32"; "nothing" where there is nothing to do.
+func (l *Launch) Kernel() string {
 	if l.Groups == 0 {
 		return "nothing"
 	}
-	return fmt.Sprintf("%s.%d", l.kind, l.Spec.DstBits)
+	return l.Spec.kernel()
 }
 
 // problem is a copy, fill, conversion, take or put made ready for choosing a kernel: the
@@ -93,13 +94,11 @@ type problem struct {
 	axes         []axis
 	dBits, sBits int // sBits 0: a fill
 	signed       bool
-	bytes        int64        // of dst; or tooMany
-	dBase, sBase int64        // dst's and src's first element
-	class        layout.Class // of a copy
+	bytes        int64 // of dst; or tooMany
+	dBase, sBase int64 // dst's and src's first element
 	d, s         base
-	puts         bool // a put: d is src's side, and s dst's
-	reduces      bool // a put that reduces
-	manyAxes     bool // only kernels with Spec.ManyAxes have room for the parameters
+	manyAxes     bool                 // only kernels with Spec.ManyAxes have room for the parameters
+	notes        *[]backend.Candidate // gets the planners' answers; nil: nobody asks
 }
 
 // tooMany stands for a size in bytes that overflows int64.
@@ -107,27 +106,31 @@ const tooMany = -1
 
 // planCopy plans a copy between layouts of one shape, of elements of 1 to 128
 // bits.
-func planCopy(dst, src layout.Layout, bits int, t Target) (Launch, error) {
-	p := problem{op: "Copy", target: t}
+func (p *problem) planCopy(dst, src layout.Layout, bits int) (Launch, error) {
 	p.simplify(dst, src, bits, 128)
 	p.sBits = p.dBits
-	return p.plan(p.class.String(), (*problem).chooseCopy)
+	return p.plan(nest.ClassOf(p.axes, 1, 1).String(), func(p *problem, k *parameters) (Spec, error) {
+		return choose(copyPlanners, newTiling(p), p, k)
+	})
 }
 
 // planFill plans a fill with a pattern of one element of 1 to 128 bits.
-func planFill(dst layout.Layout, bits int, t Target) (Launch, error) {
-	p := problem{op: "Fill", target: t}
+func (p *problem) planFill(dst layout.Layout, bits int) (Launch, error) {
 	p.simplify(dst, dst, bits, 128)
-	return p.plan("fill", (*problem).chooseFill)
+	return p.plan("fill", func(p *problem, k *parameters) (Spec, error) {
+		return choose(fillPlanners, p, p, k)
+	})
 }
 
 // planPack plans a conversion between layouts of one shape by the elements' low
 // bits: from below a byte to 8 bits, where signed says whether they are numbers
 // with a sign, or back.
-func planPack(dst, src layout.Layout, dstBits, srcBits int, signed bool, t Target) (Launch, error) {
-	p := problem{op: "Convert", target: t, sBits: srcBits, signed: signed && srcBits < dstBits}
+func (p *problem) planPack(dst, src layout.Layout, dstBits, srcBits int, signed bool) (Launch, error) {
+	p.sBits, p.signed = srcBits, signed && srcBits < dstBits
 	p.simplify(dst, src, dstBits, dstBits)
-	return p.plan("convert", (*problem).choosePack)
+	return p.plan("convert", func(p *problem, k *parameters) (Spec, error) {
+		return choose(packPlanners, p, p, k)
+	})
 }
 
 // simplify takes over a call's layouts, over the fewest axes and elements of up to
@@ -136,16 +139,13 @@ func (p *problem) simplify(dst, src layout.Layout, bits, limit int) {
 	d, s := dst, src
 	layout.Simplify(&d, &s)
 	wide := layout.Widen(bits, limit, &d, &s)
-	p.class = layout.ClassOf(&d, &s)
 	p.walk(d, s, dst.Offset(), src.Offset(), wide, int64(wide/bits))
 }
 
 // walk takes over simplified layouts whose elements of the given width are per of the
 // operands' each.
 func (p *problem) walk(d, s layout.Layout, dOffset, sOffset int64, width int, per int64) {
-	for i := range d.Rank() {
-		p.axes = append(p.axes, axis{d.Dim(i), d.Stride(i), s.Stride(i)})
-	}
+	p.axes = nest.Append(p.axes, &d, &s)
 	p.dBits, p.dBase, p.sBase = width, d.Offset(), s.Offset()
 	shift := uint8(bits.TrailingZeros64(uint64(per)))
 	p.d = base{d.Offset()*per - dOffset, shift, 1}
@@ -159,10 +159,10 @@ func (p *problem) walk(d, s layout.Layout, dOffset, sOffset int64, width int, pe
 
 // plan makes the launch of a kernel that choose returns with its parameters. Each try gets
 // a problem of its own, as forms change it: axes that run backwards, elements in parts.
-func (p *problem) plan(kind string, choose func(*problem, *parameters) (Spec, error)) (Launch, error) {
+func (p *problem) plan(class string, choose func(*problem, *parameters) (Spec, error)) (Launch, error) {
 	switch p.bytes {
 	case 0:
-		return Launch{}, nil
+		return Launch{Class: class}, nil
 	case tooMany:
 		return Launch{}, layout.Errorf(layout.ErrUnsupported, p.op, "%d axes of %d-bit elements: the size in bytes overflows int64", len(p.axes), p.dBits)
 	}
@@ -189,7 +189,7 @@ func (p *problem) plan(kind string, choose func(*problem, *parameters) (Spec, er
 	}
 	return Launch{
 		Spec: spec, Groups: uint32(groups), Local: spec.group(), Params: k.encode(spec.ParameterBytes()), Bytes: p.bytes,
-		kind: kind, bases: [MaxOperands]base{Dst: try.d, Src: try.s},
+		Class: class, bases: [MaxOperands]base{Dst: try.d, Src: try.s},
 	}, nil
 }
 
@@ -208,7 +208,7 @@ func (p *problem) spec(f Form) Spec {
 // inner returns the i-th axis from the innermost one; a trivial one beyond.
 func (p *problem) inner(i int) axis {
 	if i >= len(p.axes) {
-		return axis{n: 1}
+		return axis{N: 1}
 	}
 	return p.axes[len(p.axes)-1-i]
 }
@@ -221,61 +221,13 @@ func (p *problem) innermostFirst() []axis {
 }
 
 // dense reports whether dst's elements are neighbours along its innermost axis.
-func (p *problem) dense() bool { return len(p.axes) == 0 || p.inner(0).d == 1 }
+func (p *problem) dense() bool { return len(p.axes) == 0 || p.inner(0).D == 1 }
 
 // nearest returns the axis, counted from the innermost one, along which src's
 // elements are nearest to each other; repeated ones do not count.
 func (p *problem) nearest() int {
-	near := 0
-	for i := range p.axes {
-		if s := magnitude(p.inner(i).s); s != 0 && (p.inner(near).s == 0 || s < magnitude(p.inner(near).s)) {
-			near = i
-		}
+	if len(p.axes) == 0 {
+		return 0
 	}
-	return near
-}
-
-func magnitude(x int64) int64 {
-	if x < 0 {
-		return -x
-	}
-	return x
-}
-
-// chooseCopy picks the kernel of a copy.
-func (p *problem) chooseCopy(k *parameters) (Spec, error) {
-	if p.target.CPU && p.dBits >= 8 {
-		return p.planCPU(k)
-	}
-	if spec, ok, err := p.planTiles(k); ok || err != nil {
-		return spec, err
-	}
-	if spec := p.spec(Stamp); p.stamps() && p.planPeriods(k, &spec) {
-		return spec, nil
-	}
-	if spec, ok := p.planFields(k); ok {
-		return spec, nil
-	}
-	if p.dBits < 8 || p.dBits < 32 && p.dense() {
-		return p.choosePack(k)
-	}
-	return p.chooseElements(Element, k)
-}
-
-// chooseFill picks the kernel of a fill.
-func (p *problem) chooseFill(k *parameters) (Spec, error) {
-	if p.dBits < 8 || p.dBits < 32 && p.dense() {
-		return p.choosePack(k)
-	}
-	return p.chooseElements(Fill, k)
-}
-
-// chooseElements picks the kernel for wider elements.
-func (p *problem) chooseElements(f Form, k *parameters) (Spec, error) {
-	spec, err := p.planElements(f, k)
-	if err == nil && p.chunked(spec, k) {
-		*k = parameters{}
-		return p.choosePack(k)
-	}
-	return spec, err
+	return len(p.axes) - 1 - nest.NearOf(p.axes, 1, 1).Nearest
 }

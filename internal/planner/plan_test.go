@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -36,6 +35,14 @@ func strided(dims, strides []int64, offset int64) layout.Layout {
 // like is the row-major layout of another's shape.
 func like(l layout.Layout) layout.Layout { return dense(l.Shape()...) }
 
+// classed is a launch's class and the width of its kernel's elements.
+func classed(l *planner.Launch) string {
+	if l.Groups == 0 {
+		return l.Kernel()
+	}
+	return fmt.Sprintf("%s.%d", l.Class, l.Spec.DstBits)
+}
+
 func TestPlanCopy(t *testing.T) {
 	gpu, cpu := planner.Target{}, planner.Target{CPU: true}
 	square := strided([]int64{4096, 4096}, []int64{1, 4096}, 0)
@@ -44,7 +51,7 @@ func TestPlanCopy(t *testing.T) {
 		bits   int
 		src    layout.Layout
 		target planner.Target
-		launch string // the launch's name, and the kernel's
+		launch string // see classed, and the kernel's name
 	}{
 		{"scalar", 32, dense(), gpu, "dense.32 element_32"},
 		{"scalar nibble", 4, dense(), gpu, "dense.4 run_4"},
@@ -80,7 +87,7 @@ func TestPlanCopy(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			l, err := planner.Plan(copying(like(c.src), c.src, c.bits), c.target)
 			require.NoError(t, err)
-			got := l.Name()
+			got := classed(&l)
 			if len(c.launch) > len(got) {
 				got += " " + l.Spec.String()
 			}
@@ -225,7 +232,7 @@ func TestPlanFillAndConvert(t *testing.T) {
 		l, err := planner.Plan(filling(c.dst, c.bits), planner.Target{})
 		require.NoError(t, err)
 		assert.Equal(t, c.kernel, l.Spec.String())
-		assert.Equal(t, fmt.Sprintf("fill.%d", l.Spec.DstBits), l.Name())
+		assert.Equal(t, "fill", l.Class)
 	}
 	for _, c := range []struct {
 		dst, src int
@@ -238,7 +245,7 @@ func TestPlanFillAndConvert(t *testing.T) {
 		l, err := planner.Plan(packing(dense(5, 7), dense(5, 7), c.dst, c.src, c.signed), planner.Target{})
 		require.NoError(t, err)
 		assert.Equal(t, c.kernel, l.Spec.String())
-		assert.Equal(t, fmt.Sprintf("convert.%d", c.dst), l.Name())
+		assert.Equal(t, "convert", l.Class)
 		assert.Equal(t, (35*int64(c.dst)+7)/8, l.Bytes)
 		// Elements that are no neighbours are looked for one by one.
 		l, err = planner.Plan(packing(dense(35), strided([]int64{35}, []int64{2}, 0), c.dst, c.src, c.signed), planner.Target{})
@@ -284,7 +291,7 @@ func TestPlanCast(t *testing.T) {
 					want = c.dense
 				}
 				assert.Equal(t, want, l.Spec.String())
-				assert.Equal(t, "convert."+strconv.Itoa(c.to.Bits()), l.Name())
+				assert.Equal(t, "convert", l.Class)
 				assert.Equal(t, (1280*int64(c.to.Bits())+7)/8, l.Bytes)
 				assert.Contains(t, planner.Specs(), l.Spec)
 			}
@@ -301,7 +308,7 @@ func TestPlanCast(t *testing.T) {
 	assert.Positive(t, l.Groups)
 	l, err = planner.Plan(casting(dense(0), dense(0), layout.Float32, layout.Float16, device.Rounding{}), planner.Target{})
 	require.NoError(t, err)
-	assert.Equal(t, "nothing", l.Name())
+	assert.Equal(t, "nothing", l.Kernel())
 	seen := map[uint64]layout.DType{}
 	for _, dtype := range layout.DTypes() {
 		if dtype == layout.String || dtype == layout.Complex64 || dtype == layout.Complex128 {
@@ -486,6 +493,6 @@ func ExamplePlan() {
 	o.Operands[planner.Dst] = planner.Operand{Type: layout.Float32, Layout: &dst}
 	o.Operands[planner.Src] = planner.Operand{Type: layout.Float32, Layout: &src}
 	l, err := planner.Plan(&o, planner.Target{})
-	fmt.Println(l.Name(), l.Spec, l.Bytes, err)
-	// Output: rows.128 element_128 16777216 <nil>
+	fmt.Println(l.Class, l.Kernel(), l.Spec, l.Bytes, err)
+	// Output: rows element.128 element_128 16777216 <nil>
 }

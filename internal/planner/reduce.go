@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/nest"
 	"github.com/restride/restride/internal/numeric"
 	"github.com/restride/restride/layout"
 )
@@ -52,59 +53,62 @@ func (t Target) folds(of layout.DType, how device.Reduction) bool {
 }
 
 // planReduce plans a put that reduces elements of a type: see planPut.
-func planReduce(dst, src, at layout.Layout, by []layout.Index, of layout.DType, how device.Reduction, atBits int, t Target) (Launch, error) {
-	p := problem{op: "Put", target: t, puts: true, reduces: true}
-	if !t.folds(of, how) {
-		return p.planUnordered(dst, src, at, by, of.Bits(), atBits)
+func (p *indexed) planReduce(dst, src, at layout.Layout, of layout.DType, how device.Reduction) (Launch, error) {
+	p.reduces = true
+	if !p.target.folds(of, how) {
+		return p.planPut(dst, src, at, of.Bits())
 	}
 	d, s, a := src, dst, at
 	layout.Merge(&d, &s, &a)
 	p.sBits = of.Bits()
 	p.walk(d, s, src.Offset(), dst.Offset(), of.Bits(), 1)
-	if layout.LeadNowhere(by) {
+	if layout.LeadNowhere(p.by) {
 		p.bytes = 0
 	}
-	l, err := p.plan("put", func(p *problem, k *parameters) (Spec, error) {
-		spec := p.spec(Fold)
-		spec.AtBits = uint8(atBits)
-		return spec, p.cutFold(k, &a, by)
+	l, err := p.problem.plan("put", func(try *problem, k *parameters) (Spec, error) {
+		x := *p
+		x.problem = try
+		return choose([]planner[*indexed]{{"fold", false, func(p *indexed, _ *offer) (offer, refusal) {
+			var k parameters
+			return p.offer(Fold, &k, p.cutFold(&k, &a))
+		}}}, &x, try, k)
 	})
 	l.exchange(moved(a, at))
 	return l, err
 }
 
 // cutFold makes lines of the axes that are apart, and an item of each line and class.
-func (p *problem) cutFold(k *parameters, at *layout.Layout, by []layout.Index) error {
+func (p *indexed) cutFold(k *parameters, at *layout.Layout) error {
 	var indices parameters // the same axes
-	apart, lines, length := p.apart(by), int64(1), int64(1)
+	apart, lines, length := apart(p.axes, p.by), int64(1), int64(1)
 	for i := len(p.axes) - 1; i >= 0; i-- {
-		x, ofAt := p.axes[i], axis{n: p.axes[i].n, s: at.Stride(i)}
-		if apart[i] && x.n < limit && lines*x.n < limit {
-			lines *= x.n
+		x, ofAt := p.axes[i], axis{N: p.axes[i].N, S: at.Stride(i)}
+		if apart[i] && x.N < limit && lines*x.N < limit {
+			lines *= x.N
 			k.inner, indices.inner = append(k.inner, x), append(indices.inner, ofAt)
 			continue
 		}
-		if length >= limit || x.n >= limit {
+		if length >= limit || x.N >= limit {
 			return errTooLarge
 		}
-		length *= x.n
+		length *= x.N
 		k.run, indices.run = append(k.run, x), append(indices.run, ofAt)
 	}
 	if len(k.run) == 0 {
-		k.run, indices.run = []axis{{n: 1}}, []axis{{n: 1}}
+		k.run, indices.run = []axis{{N: 1}}, []axis{{N: 1}}
 	}
-	rows := length / k.run[0].n
+	rows := length / k.run[0].N
 	if rows >= limit {
 		return errTooLarge
 	}
 	// Loops end in a round of their own, within an element that of its indices, too.
-	if err := p.target.checkRounds(length*int64(2+len(by)) + rows*int64(len(k.run)+2)); err != nil {
+	if err := p.target.checkRounds(length*int64(2+len(p.by)) + rows*int64(len(k.run)+2)); err != nil {
 		return err
 	}
-	k.length, k.span, k.nb = k.run[0].n, uint32(rows), uint32(p.target.foldClasses(lines, length))
-	k.cutAxis(axis{n: lines * int64(k.nb)}, int64(p.spec(Fold).group()))
-	indices.outer = []axis{{n: k.outer[0].n}}
-	p.appendIndices(k, &indices, by, 1)
+	k.length, k.span, k.nb = k.run[0].N, uint32(rows), uint32(p.target.foldClasses(lines, length))
+	k.cutAxis(axis{N: lines * int64(k.nb)}, int64(p.spec(Fold).group()))
+	indices.outer = []axis{{N: k.outer[0].N}}
+	p.appendIndices(k, &indices, 1)
 	return k.setOuter()
 }
 
@@ -119,9 +123,9 @@ func (t Target) foldClasses(lines, length int64) int64 {
 	return max(1, min(GroupSize*t.fewBlocks()/groupsAtOnce/lines, length/leastElements, most))
 }
 
-// apart reports along which axes of a put elements go to different places, whatever the
+// apart reports along which of a put's axes elements go to different places, whatever the
 // indices are.
-func (p *problem) apart(by []layout.Index) []bool {
+func apart(axes []axis, by []layout.Index) []bool {
 	type move struct {
 		step, n int64
 		axis    int // -1: an index
@@ -129,11 +133,11 @@ func (p *problem) apart(by []layout.Index) []bool {
 	var moves []move
 	add := func(step, n int64, axis int) {
 		if step != 0 && n > 1 {
-			moves = append(moves, move{magnitude(step), n, axis})
+			moves = append(moves, move{nest.Magnitude(step), n, axis})
 		}
 	}
-	for i, x := range p.axes {
-		add(x.s, x.n, i)
+	for i, x := range axes {
+		add(x.S, x.N, i)
 	}
 	for _, x := range by {
 		add(x.Stride, x.Extent, -1)
@@ -143,7 +147,7 @@ func (p *problem) apart(by []layout.Index) []bool {
 	for _, m := range moves {
 		reach += (m.n - 1) * m.step
 	}
-	apart := make([]bool, len(p.axes))
+	all := make([]bool, len(axes))
 	first, divisor := 0, int64(0)
 	for i, m := range moves {
 		reach -= (m.n - 1) * m.step
@@ -153,11 +157,11 @@ func (p *problem) apart(by []layout.Index) []bool {
 		// What the moves from the first on add up to are multiples, and the others reach
 		// none: so a place says what these add up to. Of a single move that is its index.
 		if i == first && m.axis >= 0 {
-			apart[m.axis] = true
+			all[m.axis] = true
 		}
 		first, divisor = i+1, 0
 	}
-	return apart
+	return all
 }
 
 func commonDivisor(a, b int64) int64 {

@@ -25,8 +25,8 @@ func HalveReduce(dst, src layout.Layout, by []layout.Index) int {
 	p := problem{}
 	p.walk(src, dst, src.Offset(), dst.Offset(), 8, 1)
 	first := -1
-	for i, apart := range p.apart(by) {
-		if p.axes[i].n < 2 {
+	for i, apart := range apart(p.axes, by) {
+		if p.axes[i].N < 2 {
 			continue
 		}
 		if !apart {

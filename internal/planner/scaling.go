@@ -88,7 +88,8 @@ func (s Spec) scaledItem() int64 {
 }
 
 // itemSpec is the kernel whose items are several elements; false: there is none.
-func (p *problem) itemSpec(by scaling) (Spec, bool) {
+func (p *scaled) itemSpec() (Spec, bool) {
+	by := p.by
 	s := Spec{Form: DequantizeCodes, DstBits: uint8(by.To.Bits()), SrcBits: uint8(by.From.Bits())}
 	some := s.DstBits <= 32 && s.SrcBits >= 2 && s.SrcBits <= 8
 	if by.Quantize {
@@ -98,45 +99,79 @@ func (p *problem) itemSpec(by scaling) (Spec, bool) {
 	return s, some && !p.target.CPU && !p.manyAxes && (by.Zero == layout.Invalid || by.Zero.Bits() <= 16) && len(p.axes) > 0 && len(p.axes) <= 8
 }
 
-// gatherItems makes items the elements of a scaling, if rows of both sides consist of
+// gather makes items the elements of a scaling, if rows of both sides consist of
 // whole ones, and have their terms in common. It returns their kernel.
-func (p *problem) gatherItems(sides []layout.Layout, by scaling) (Spec, bool) {
-	s, some := p.itemSpec(by)
+func (p *scaled) gather() (Spec, refusal) {
+	s, some := p.itemSpec()
 	if !some {
-		return s, false
+		return s, otherWidth
 	}
 	each, last := s.scaledItem(), len(p.axes)-1
 	in := &p.axes[last]
-	whole := in.d == 1 && in.s == 1 && in.n%each == 0 && p.dBase%each == 0 && p.sBase%each == 0
-	for i := range sides {
-		whole = whole && sides[i].Stride(last) == 0
+	whole := in.D == 1 && in.S == 1 && in.N%each == 0 && p.dBase%each == 0 && p.sBase%each == 0
+	for i := range p.terms {
+		whole = whole && p.terms[i].Stride(last) == 0
 	}
 	for _, a := range p.axes[:last] {
-		whole = whole && a.d%each == 0 && a.s%each == 0
+		whole = whole && a.D%each == 0 && a.S%each == 0
 	}
 	if !whole {
-		return s, false
+		return s, sharedTerms
 	}
-	in.n /= each
+	in.N /= each
 	for i := range p.axes[:last] {
-		p.axes[i].d /= each
-		p.axes[i].s /= each
+		p.axes[i].D /= each
+		p.axes[i].S /= each
 	}
 	shift := uint8(bits.TrailingZeros64(uint64(each)))
 	p.d, p.s = base{p.d.add, shift, 1}, base{p.s.add, shift, 1}
 	p.dBase, p.sBase = p.dBase/each, p.sBase/each
-	return s, true
+	return s, ""
+}
+
+// scaled is a problem whose elements are scaled.
+type scaled struct {
+	*problem
+	by    scaling
+	terms []layout.Layout // of one shape with the problem
+}
+
+// scalePlanners are the planners of scalings.
+var scalePlanners = []planner[*scaled]{
+	{"items", false, func(p *scaled, _ *offer) (offer, refusal) { return p.offerItems() }},
+	{"elements", false, func(p *scaled, _ *offer) (offer, refusal) { return p.offerElements() }},
+}
+
+// offerItems offers the kernel whose items are several elements.
+func (p *scaled) offerItems() (offer, refusal) {
+	items := &scaled{p.clone(), p.by, p.terms}
+	spec, why := items.gather()
+	if why != "" {
+		return offer{}, why
+	}
+	var k parameters
+	if items.cut(&k, spec) != nil {
+		return offer{}, longAxes
+	}
+	*p.problem = *items.problem
+	k.ta = p.apart(spec.scaledItem())
+	return laid(spec, &k, nil)
+}
+
+// offerElements offers the kernel for elements anywhere.
+func (p *scaled) offerElements() (offer, refusal) {
+	spec, k := p.spec(Dequantize), parameters{}
+	if p.by.Quantize {
+		spec = p.spec(Quantize)
+	}
+	return laid(spec, &k, p.cut(&k, spec))
 }
 
 // planScaling plans a scaling between layouts of one shape.
-func planScaling(dst, src layout.Layout, terms termLayouts, by scaling, t Target) (Launch, error) {
+func (p *problem) planScaling(dst, src layout.Layout, terms termLayouts, by scaling) (Launch, error) {
+	p.sBits = 32
 	if by.FindScale {
-		return planBlocks(dst, src, *terms[0], by, t)
-	}
-	p := problem{op: "Dequantize", target: t, sBits: 32}
-	form := Dequantize
-	if by.Quantize {
-		p.op, form = "Quantize", Quantize
+		return p.planBlocks(dst, src, *terms[0], by)
 	}
 	var sides [5]layout.Layout
 	all := make([]*layout.Layout, len(sides))
@@ -154,14 +189,7 @@ func planScaling(dst, src layout.Layout, terms termLayouts, by scaling, t Target
 	layout.Simplify(all...)
 	p.walk(sides[0], sides[1], dst.Offset(), src.Offset(), by.To.Bits(), 1)
 	l, err := p.plan("scale", func(p *problem, k *parameters) (Spec, error) {
-		items := p.clone()
-		if spec, dense := items.gatherItems(sides[2:], by); dense && items.cutScaling(k, spec, sides[2:], by) == nil {
-			*p = *items
-			k.ta = p.scaledApart(spec.scaledItem())
-			return spec, nil
-		}
-		*k = parameters{}
-		return p.spec(form), p.cutScaling(k, p.spec(form), sides[2:], by)
+		return choose(scalePlanners, &scaled{p, by, sides[2:]}, p, k)
 	})
 	for i, term := range terms {
 		if term != nil {
@@ -171,21 +199,21 @@ func planScaling(dst, src layout.Layout, terms termLayouts, by scaling, t Target
 	return l, err
 }
 
-// cutScaling cuts a scaling into blocks: the same for src and for each of the terms.
-func (p *problem) cutScaling(k *parameters, spec Spec, terms []layout.Layout, by scaling) error {
+// cut cuts a scaling into blocks: the same for src and for each of the terms.
+func (p *scaled) cut(k *parameters, spec Spec) error {
 	var of [4]parameters
 	for i := range of {
 		q := problem{target: p.target, dBits: p.dBits, dBase: p.dBase, bytes: p.bytes, axes: slices.Clone(p.axes)}
 		for a := range q.axes {
 			if i > 0 {
-				q.axes[a].s = terms[i-1].Stride(a)
+				q.axes[a].S = p.terms[i-1].Stride(a)
 			}
 		}
 		var err error
 		if p.dBits < 8 && spec.Form != Codes {
-			err = q.planWords(&of[i], len(q.axes), 1)
+			err = chunking{&q}.planWords(&of[i], len(q.axes), 1)
 		} else {
-			err = of[i].cutRounds(spec, q.innermostFirst(), p.scalingRounds(spec))
+			err = of[i].cutRounds(spec, q.innermostFirst(), p.rounds(spec))
 		}
 		if err != nil {
 			return err
@@ -195,24 +223,24 @@ func (p *problem) cutScaling(k *parameters, spec Spec, terms []layout.Layout, by
 		}
 	}
 	k.join(&of)
-	k.mean(by)
+	k.mean(p.by)
 	return nil
 }
 
-// scaledApart is the distance of an item's two units, in units: the largest power of two by which
+// apart is the distance of an item's two units, in units: the largest power of two by which
 // rows begin and end, in items, up to the 32 that a warp stores at once, and up to plankey.Period,
 // as operands whose offsets are the same modulo that share a plan.
-func (p *problem) scaledApart(item int64) uint32 {
-	all := min(32, plankey.Period/item) | p.dBase | p.inner(0).n
+func (p *scaled) apart(item int64) uint32 {
+	all := min(32, plankey.Period/item) | p.dBase | p.inner(0).N
 	for _, a := range p.axes[:len(p.axes)-1] {
-		all |= a.d
+		all |= a.D
 	}
 	return uint32(all & -all)
 }
 
-// scalingRounds is how many rounds of items a block has: several where there are many, as
+// rounds is how many rounds of items a block has: several where there are many, as
 // it takes as long to find a block as some items.
-func (p *problem) scalingRounds(spec Spec) int64 {
+func (p *scaled) rounds(spec Spec) int64 {
 	rounds := int64(1)
 	if !spec.form().manyScaled {
 		return rounds
@@ -262,7 +290,7 @@ func (k *parameters) paired(other *parameters) []byte {
 	pair := func(a, b []axis) []axis {
 		out := slices.Clone(a)
 		for i := range out {
-			out[i].d, out[i].s = a[i].s, b[i].s
+			out[i].D, out[i].S = a[i].S, b[i].S
 		}
 		return out
 	}

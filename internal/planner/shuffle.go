@@ -73,36 +73,39 @@ type shape struct {
 
 // shuffles returns the tile for a permutation of short axes, if that is what the copy
 // is. Rows of several axes are taken apart where elements of a run would lie in few banks.
-func (p *problem) shuffles() *shape {
-	t := p.shuffled(false)
-	if t != nil && len(t.row) > 1 && t.turns > fewTurns {
-		if apart := p.shuffled(true); apart != nil && apart.cycles() < t.cycles() {
-			return apart
+func (p *tiling) shuffles() (*shape, refusal) {
+	t, why := p.shuffled(false)
+	if why == "" && len(t.row) > 1 && t.turns > fewTurns {
+		if apart, why := p.shuffled(true); why == "" && apart.cycles() < t.cycles() {
+			return apart, ""
 		}
 	}
-	return t
+	return t, why
 }
 
 // shuffled chooses the tile whose rows have several axes, or one only.
-func (p *problem) shuffled(apart bool) *shape {
+func (p *tiling) shuffled(apart bool) (*shape, refusal) {
 	size := int64(p.dBits / 8)
-	t := &shape{p: p, size: size, src: p.srcOrder(), dst: p.dstOrder(), n: make([]int64, len(p.axes)), pitch: make([]int64, len(p.axes)), apart: apart}
-	if len(t.src) == 0 || p.dBits < 32 && !p.dense() {
-		return nil
+	t := &shape{p: p.problem, size: size, src: p.srcOrder(), dst: p.dstOrder(), n: make([]int64, len(p.axes)), pitch: make([]int64, len(p.axes)), apart: apart}
+	switch {
+	case len(t.src) == 0:
+		return nil, repeatsAxis
+	case p.dBits < 32 && !p.dense():
+		return nil, notDense
 	}
 	for _, a := range p.axes {
-		if a.n >= limit {
-			return nil
+		if a.N >= limit {
+			return nil, longAxes
 		}
 	}
 	for need := lineBytes / size; need*size >= sectorBytes; need /= 2 {
 		t.lead(need)
 		if t.lay() {
 			t.grow()
-			return t
+			return t, ""
 		}
 	}
-	return nil
+	return nil, noTile
 }
 
 // lead takes leading axes of both sides into the tile, until there are as many elements
@@ -114,7 +117,7 @@ func (t *shape) lead(need int64) {
 	lead := func(order []int) int {
 		size := int64(1)
 		for low, i := range order {
-			n := t.p.inner(i).n
+			n := t.p.inner(i).N
 			cut := min(n, (need+size-1)/size)
 			t.n[i] = max(t.n[i], cut)
 			if size *= cut; size >= need {
@@ -127,7 +130,7 @@ func (t *shape) lead(need int64) {
 }
 
 // cut reports whether the tile has a part of an axis only.
-func (t *shape) cut(i int) bool { return t.n[i] < t.p.inner(i).n }
+func (t *shape) cut(i int) bool { return t.n[i] < t.p.inner(i).N }
 
 func (t *shape) count(axes []int) int64 {
 	n := int64(1)
@@ -176,7 +179,7 @@ func (t *shape) grow() {
 // costs.
 func (t *shape) level() {
 	for _, i := range []int{t.a(), t.b()} {
-		n, old := t.p.inner(i).n, t.n[i]
+		n, old := t.p.inner(i).N, t.n[i]
 		best, chosen, last := t.total(), old, old
 		for eighths := int64(leastEighths); eighths < mostEighths && old < n; eighths++ {
 			cuts := (8*n + eighths*old - 1) / (eighths * old)
@@ -235,7 +238,7 @@ func (t *shape) extend(side int) bool {
 		*low++
 	}
 	i := order[*low-1]
-	t.n[i] = min(t.p.inner(i).n, 2*t.n[i])
+	t.n[i] = min(t.p.inner(i).N, 2*t.n[i])
 	return true
 }
 
@@ -243,7 +246,7 @@ func (t *shape) extend(side int) bool {
 func (t *shape) blocks() int64 {
 	blocks := int64(1)
 	for i, n := range t.n {
-		blocks *= (t.p.inner(i).n + n - 1) / n
+		blocks *= (t.p.inner(i).N + n - 1) / n
 	}
 	return blocks
 }

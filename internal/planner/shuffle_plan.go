@@ -1,6 +1,10 @@
 package planner
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/restride/restride/internal/nest"
+)
 
 // What parameters.span says: see source/shuffle.h.
 const (
@@ -20,10 +24,10 @@ func (t *shape) plan(k *parameters) (Spec, error) {
 	p := t.p
 	ia, ib := t.a(), t.b()
 	a, b := p.inner(ia), p.inner(ib)
-	cuts := []axis{a.blocks(t.n[ia]), b.blocks(t.n[ib])}
-	k.ta, k.na, k.tb, k.nb = uint32(t.n[ia]), uint32(a.n), uint32(t.n[ib]), uint32(b.n)
+	cuts := []axis{a.Blocks(t.n[ia]), b.Blocks(t.n[ib])}
+	k.ta, k.na, k.tb, k.nb = uint32(t.n[ia]), uint32(a.N), uint32(t.n[ib]), uint32(b.N)
 	if ia == ib {
-		cuts[1] = axis{n: 1}
+		cuts[1] = axis{N: 1}
 		k.tb, k.nb, k.span = 1, 1, spanSame
 	}
 	t.planRows(k)
@@ -32,8 +36,8 @@ func (t *shape) plan(k *parameters) (Spec, error) {
 	var others []axis
 	for i, n := range t.n {
 		x := p.inner(i)
-		d += (n - 1) * magnitude(x.d) * t.size
-		s += (n - 1) * magnitude(x.s) * t.size
+		d += (n - 1) * nest.Magnitude(x.D) * t.size
+		s += (n - 1) * nest.Magnitude(x.S) * t.size
 		if n == 1 && i != ia && i != ib {
 			others = append(others, x)
 		}
@@ -50,8 +54,8 @@ func (t *shape) plan(k *parameters) (Spec, error) {
 func (t *shape) planRows(k *parameters) {
 	cut := int64(0)
 	if i := ends(t.row); i >= 0 && t.cut(i) {
-		s := t.p.inner(i).s
-		cut = magnitude(s) * t.size
+		s := t.p.inner(i).S
+		cut = nest.Magnitude(s) * t.size
 		if s < 0 {
 			k.span |= spanBackwards
 		}
@@ -66,11 +70,11 @@ func (t *shape) planRows(k *parameters) {
 	if t.sEven && t.span == piece*t.parts {
 		k.span |= spanAligned
 	}
-	k.inner = append(k.inner, axis{t.across, t.span, cut}, axis{piece, piece, piece})
-	k.inner = append(k.inner, t.lines(t.rows, func(a axis) int64 { return a.s })...)
+	k.inner = append(k.inner, axis{N: t.across, D: t.span, S: cut}, axis{N: piece, D: piece, S: piece})
+	k.inner = append(k.inner, t.lines(t.rows, func(a axis) int64 { return a.S })...)
 	k.cut = uint32(t.parts * t.count(t.rows))
 	for i, n := range t.n {
-		if s := t.p.inner(i).s; s < 0 {
+		if s := t.p.inner(i).S; s < 0 {
 			k.d += (n - 1) * t.pitch[i]
 			k.da += (n - 1) * s * t.size
 			if !slices.Contains(t.row, i) {
@@ -93,18 +97,18 @@ func (t *shape) planRuns(k *parameters) {
 			}
 		}
 	}
-	piece := axis{n: t.below(t.side)}
+	piece := axis{N: t.below(t.side)}
 	if t.pieces > 1 {
-		piece.d, piece.s = t.piece/below*t.step(last), t.piece*t.size
+		piece.D, piece.S = t.piece/below*t.step(last), t.piece*t.size
 	}
-	k.run = append(k.run, axis{t.side, t.length, cut}, piece)
+	k.run = append(k.run, axis{N: t.side, D: t.length, S: cut}, piece)
 	k.db, k.sb = t.piece, t.words
-	k.run = append(k.run, t.lines(t.runs, func(a axis) int64 { return a.d })...)
+	k.run = append(k.run, t.lines(t.runs, func(a axis) int64 { return a.D })...)
 	k.flat = uint32(t.pieces * t.count(t.runs))
 	k.words = uint32(len(k.run))
 	k.extent, k.length = t.piece+2*t.per(), (below-1)*t.per()
 	for _, i := range t.run {
-		k.run = append(k.run, axis{t.n[i], t.step(i), 0})
+		k.run = append(k.run, axis{N: t.n[i], D: t.step(i), S: 0})
 	}
 	if t.alike {
 		k.span |= spanEven
@@ -127,7 +131,7 @@ func ends(axes []int) int {
 
 // step is an axis's step in the tile.
 func (t *shape) step(i int) int64 {
-	if t.p.inner(i).s < 0 {
+	if t.p.inner(i).S < 0 {
 		return -t.pitch[i]
 	}
 	return t.pitch[i]
@@ -136,9 +140,9 @@ func (t *shape) step(i int) int64 {
 // lines are the axes of rows or runs as the kernel wants them, a and b first, with
 // their steps in the tile (d) and in memory (s).
 func (t *shape) lines(of []int, step func(axis) int64) []axis {
-	all := []axis{{n: 1}, {n: 1}}
+	all := []axis{{N: 1}, {N: 1}}
 	for _, i := range of {
-		x := axis{t.n[i], t.step(i), step(t.p.inner(i)) * t.size}
+		x := axis{N: t.n[i], D: t.step(i), S: step(t.p.inner(i)) * t.size}
 		switch i {
 		case t.a():
 			all[0] = x

@@ -1,6 +1,10 @@
 package planner
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/restride/restride/internal/nest"
+)
 
 // What of a shuffle's tile lies together in src.
 
@@ -13,7 +17,7 @@ func (t *shape) layRows() {
 		if t.n[i] == 1 {
 			continue
 		}
-		step := magnitude(t.p.inner(i).s) * t.size
+		step := nest.Magnitude(t.p.inner(i).S) * t.size
 		if joins = joins && step-t.span < vector; joins { // each vector of a row has some of it
 			t.row = append(t.row, i)
 			t.pitch[i] = step
@@ -24,7 +28,7 @@ func (t *shape) layRows() {
 		t.rows = append(t.rows, i)
 	}
 	t.first(t.rows)
-	t.sEven = t.even(t.row, vector, t.p.sBase, func(a axis) int64 { return a.s })
+	t.sEven = t.even(t.row, vector, t.p.sBase, func(a axis) int64 { return a.S })
 	t.grain = vector
 	t.place(nil)
 }
@@ -38,7 +42,7 @@ func (t *shape) place(more []int64) {
 	}
 	end := t.span
 	for k, i := range t.rows {
-		step := magnitude(t.p.inner(i).s) * t.size
+		step := nest.Magnitude(t.p.inner(i).S) * t.size
 		t.pitch[i] = end + least + (step-end-least)&(t.grain-1)
 		if k < len(more) {
 			t.pitch[i] += more[k] * t.grain

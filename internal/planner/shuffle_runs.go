@@ -11,7 +11,7 @@ func (t *shape) layRuns() {
 		if t.n[i] == 1 {
 			continue
 		}
-		if joins = joins && t.p.inner(i).d == t.length && t.length+2*t.per() <= lowSize; joins { // pieces of the last axis fit the table
+		if joins = joins && t.p.inner(i).D == t.length && t.length+2*t.per() <= lowSize; joins { // pieces of the last axis fit the table
 			t.run = append(t.run, i)
 			t.length *= t.n[i]
 			joins = !t.cut(i)
@@ -20,10 +20,10 @@ func (t *shape) layRuns() {
 		t.runs = append(t.runs, i)
 	}
 	t.first(t.runs)
-	t.dEven = t.even(t.run, t.unit(), t.p.dBase, func(a axis) int64 { return a.d })
+	t.dEven = t.even(t.run, t.unit(), t.p.dBase, func(a axis) int64 { return a.D })
 	t.parallel = true
 	for _, i := range t.runs {
-		t.parallel = t.parallel && t.p.inner(i).d*t.size%t.unit() == 0
+		t.parallel = t.parallel && t.p.inner(i).D*t.size%t.unit() == 0
 	}
 }
 

@@ -77,6 +77,9 @@ func (s Spec) String() string {
 	return name
 }
 
+// kernel is the name for people: the form, and the width of the elements written.
+func (s Spec) kernel() string { return s.Form.String() + "." + strconv.Itoa(int(s.DstBits)) }
+
 // entry is how the name begins: by the form, or by how a conversion of dense elements is done.
 func (s Spec) entry() string {
 	f := s.form()

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"slices"
 
+	"github.com/restride/restride/internal/nest"
 	"github.com/restride/restride/layout"
 )
 
@@ -45,32 +46,48 @@ func takeSpecs() []Spec {
 	return all
 }
 
+// indexed is a take, or a put with its sides exchanged, made ready for its forms.
+type indexed struct {
+	*problem
+	puts    bool // d is src's side, and s dst's
+	reduces bool // a put that reduces
+	by      []layout.Index
+	atBits  int
+	steps   []int64    // of at, innermost first
+	join    bool       // elements are split for form Join
+	indices parameters // the same work with at in place of src
+}
+
+// takePlanners are the planners of a take, and of a put whose elements come in any order.
+var takePlanners = []planner[*indexed]{
+	{"reduce", false, func(p *indexed, _ *offer) (offer, refusal) { return p.offerReduce() }},
+	{"join", false, func(p *indexed, _ *offer) (offer, refusal) { return p.offerJoin() }},
+	{"columns", false, func(p *indexed, _ *offer) (offer, refusal) { return p.offerColumns() }},
+	{"rows", false, func(p *indexed, _ *offer) (offer, refusal) { return p.offerRows() }},
+	{"picks", false, func(p *indexed, _ *offer) (offer, refusal) { return p.offerPicks() }},
+	{"elements", false, func(p *indexed, _ *offer) (offer, refusal) { return p.offerEach() }},
+}
+
 // planTake plans a take between layouts of one shape: of elements of 2 to 128
 // bits, by indices of 32 or 64.
-func planTake(dst, src, at layout.Layout, by []layout.Index, bits, atBits int, t Target) (Launch, error) {
-	p := problem{op: "Take", target: t}
+func (p *indexed) planTake(dst, src, at layout.Layout, bits int) (Launch, error) {
 	d, s, a := dst, src, at
 	layout.Simplify(&d, &s, &a)
-	l, err := p.planIndexed("take", &d, &s, &a, by, bits, atBits, dst.Offset(), src.Offset())
+	l, err := p.plan("take", &d, &s, &a, bits, dst.Offset(), src.Offset())
 	l.bases[At] = moved(a, at)
 	return l, err
 }
 
-// planPut is planTake for a put, as a take whose sides are exchanged: d is src's.
-func planPut(dst, src, at layout.Layout, by []layout.Index, bits, atBits int, t Target) (Launch, error) {
-	p := problem{op: "Put", target: t, puts: true}
-	return p.planUnordered(dst, src, at, by, bits, atBits)
-}
-
-// planUnordered plans a put whose elements come in any order.
-func (p *problem) planUnordered(dst, src, at layout.Layout, by []layout.Index, bits, atBits int) (Launch, error) {
+// planPut is planTake for a put whose elements come in any order, as a take whose sides are
+// exchanged: d is src's.
+func (p *indexed) planPut(dst, src, at layout.Layout, bits int) (Launch, error) {
 	d, s, a := src, dst, at
 	if repeats(&d) { // its steps say little of an order
 		layout.Simplify(&s, &d, &a)
 	} else {
 		layout.Simplify(&d, &s, &a)
 	}
-	l, err := p.planIndexed("put", &d, &s, &a, by, bits, atBits, src.Offset(), dst.Offset())
+	l, err := p.plan("put", &d, &s, &a, bits, src.Offset(), dst.Offset())
 	l.exchange(moved(a, at))
 	return l, err
 }
@@ -90,46 +107,43 @@ func repeats(l *layout.Layout) bool {
 	return false
 }
 
-// planIndexed plans a take of simplified layouts, or a put with its sides exchanged.
-func (p *problem) planIndexed(kind string, d, s, a *layout.Layout, by []layout.Index, bits, atBits int, dOffset, sOffset int64) (Launch, error) {
+// plan plans a take of simplified layouts, or a put with its sides exchanged.
+func (p *indexed) plan(class string, d, s, a *layout.Layout, bits int, dOffset, sOffset int64) (Launch, error) {
 	wide := bits
 	if !p.reduces {
-		wide = layout.Widen(bits, layout.WidthLimit(by, bits, 128), d, s, a)
+		wide = layout.Widen(bits, layout.WidthLimit(p.by, bits, 128), d, s, a)
 	}
 	per := int64(wide / bits)
 	p.sBits = wide
 	p.walk(*d, *s, dOffset, sOffset, wide, per)
-	if layout.LeadNowhere(by) {
+	if layout.LeadNowhere(p.by) {
 		p.bytes = 0
 	}
 
-	steps := make([]int64, 0, d.Rank()) // of at, innermost first
+	p.steps = make([]int64, 0, d.Rank())
 	for i := d.Rank(); i > 0; i-- {
-		steps = append(steps, a.Stride(i-1))
+		p.steps = append(p.steps, a.Stride(i-1))
 	}
-	join := !p.puts && p.joins(steps, len(by))
-	if join {
-		steps = p.split(steps)
+	if p.join = !p.puts && p.joins(); p.join {
+		p.split()
 	}
-	return p.plan(kind, func(p *problem, k *parameters) (Spec, error) {
-		var indices parameters
-		form, err := p.cutTake(k, &indices, steps, by, join)
-		if err != nil {
-			return Spec{}, err
+	return p.problem.plan(class, func(try *problem, k *parameters) (Spec, error) {
+		x := *p
+		x.problem = try
+		spec, err := choose(takePlanners, &x, try, k)
+		if err == nil {
+			x.appendIndices(k, &x.indices, per)
 		}
-		p.appendIndices(k, &indices, by, per)
-		spec := p.spec(form)
-		spec.AtBits = uint8(atBits)
-		return spec, nil
+		return spec, err
 	})
 }
 
 // appendIndices adds to parameters those of the indices, of elements that are per of the
 // operands' each.
-func (p *problem) appendIndices(k, indices *parameters, by []layout.Index, per int64) {
-	k.na, k.sa = uint32(len(by)), indices.s
+func (p *indexed) appendIndices(k, indices *parameters, per int64) {
+	k.na, k.sa = uint32(len(p.by)), indices.s
 	k.more = indices.encode(0)[headerBytes:]
-	for _, x := range by {
+	for _, x := range p.by {
 		flags := uint64(x.Outside)
 		if p.puts {
 			flags |= 1 << 32
@@ -140,108 +154,166 @@ func (p *problem) appendIndices(k, indices *parameters, by []layout.Index, per i
 	}
 }
 
-// cutTake cuts a take into blocks for a kernel of a form, and the same work with at, whose
-// steps it is given, in place of src.
-func (p *problem) cutTake(k, indices *parameters, steps []int64, by []layout.Index, join bool) (Form, error) {
-	q := problem{target: p.target, puts: p.puts, dBits: p.dBits, dBase: p.dBase, bytes: p.bytes, axes: slices.Clone(p.axes)}
+// cut cuts the work into blocks for a kernel of a form, and the same with at in place of src.
+func (p *indexed) cut(f Form, k *parameters, rounds int64) error {
+	q := problem{target: p.target, dBits: p.dBits, dBase: p.dBase, bytes: p.bytes, axes: slices.Clone(p.axes)}
 	for i := range q.axes {
-		q.axes[len(q.axes)-1-i].s = steps[i]
+		q.axes[len(q.axes)-1-i].S = p.steps[i]
 	}
-	cut := func(f Form, rounds int64) error {
-		*k, *indices = parameters{}, parameters{}
-		for _, c := range []struct {
-			*problem
-			to *parameters
-		}{{p, k}, {&q, indices}} {
-			if err := c.cutFor(f, c.to, rounds); err != nil {
-				return err
-			}
-		}
-		return nil
+	*k, p.indices = parameters{}, parameters{}
+	if err := p.cutFor(p.problem, f, k, rounds); err != nil {
+		return err
 	}
-	rows, each := Take, Pick
+	return p.cutFor(&q, f, &p.indices, rounds)
+}
+
+// offer offers a form, whose blocks are cut.
+func (p *indexed) offer(f Form, k *parameters, err error) (offer, refusal) {
+	spec := p.spec(f)
+	spec.AtBits = uint8(p.atBits)
+	return laid(spec, k, err)
+}
+
+// forms are those of rows with indices in common, and of elements with an index each.
+func (p *indexed) forms() (rows, each Form) {
 	if p.puts {
-		rows, each = Put, Place
+		return Put, Place
 	}
+	return Take, Pick
+}
+
+func (p *indexed) offerReduce() (offer, refusal) {
+	if !p.reduces {
+		return offer{}, notReduced
+	}
+	var k parameters
+	return p.offer(Reduce, &k, p.cut(Reduce, &k, 1))
+}
+
+func (p *indexed) offerJoin() (offer, refusal) {
+	if !p.join {
+		return offer{}, notInCommon
+	}
+	var k parameters
+	return p.offer(Join, &k, p.cut(Join, &k, 1))
+}
+
+func (p *indexed) offerColumns() (offer, refusal) {
 	switch {
-	case p.reduces:
-		return Reduce, cut(Reduce, 1)
-	case join:
-		return Join, cut(Join, 1)
-	case p.puts && p.dBits < 8:
-		return Place, cut(Place, 1)
 	case p.target.CPU:
-		return rows, cut(rows, 1)
-	case p.byColumns(steps, by):
-		if err := cut(rows, columnsOf); err != nil {
-			return rows, err
-		}
-		k.numberRows(indices)
-		return rows, nil
+		return offer{}, onlyGPU
+	case p.puts && p.dBits < 8:
+		return offer{}, otherWidth
+	case !p.byColumns():
+		return offer{}, notByColumns
+	}
+	var k parameters
+	rows, _ := p.forms()
+	err := p.cut(rows, &k, columnsOf)
+	if err == nil {
+		k.numberRows(&p.indices)
+	}
+	return p.offer(rows, &k, err)
+}
+
+func (p *indexed) offerRows() (offer, refusal) {
+	if p.puts && p.dBits < 8 {
+		return offer{}, otherWidth
+	}
+	var k parameters
+	rows, _ := p.forms()
+	if p.target.CPU {
+		return p.offer(rows, &k, p.cut(rows, &k, 1))
 	}
 	for rounds := int64(max(2, 64/p.dBits)); rounds > 0; rounds /= 2 {
-		if err := cut(rows, rounds); err != nil {
-			return rows, err
+		if err := p.cut(rows, &k, rounds); err != nil {
+			return p.offer(rows, &k, err)
 		}
-		if n := k.numberRows(indices); n <= takeRows && n*takeRepeats <= int64(k.flat)*int64(k.cut) {
-			return rows, nil
+		if n := k.numberRows(&p.indices); n <= takeRows && n*takeRepeats <= int64(k.flat)*int64(k.cut) {
+			return p.offer(rows, &k, nil)
 		}
 	}
-	if p.picks(steps, by) {
-		each = Picks
+	return offer{}, fewRepeats
+}
+
+// offerPicks offers chunks of single elements.
+func (p *indexed) offerPicks() (offer, refusal) {
+	if why := p.picks(); why != "" {
+		return offer{}, why
 	}
-	return each, cut(each, 1)
+	var k parameters
+	return p.offer(Picks, &k, p.cut(Picks, &k, 1))
+}
+
+func (p *indexed) offerEach() (offer, refusal) {
+	var k parameters
+	_, each := p.forms()
+	return p.offer(each, &k, p.cut(each, &k, 1))
 }
 
 // mostPicked is the width, in bits, of the widest elements of which Picks has chunks.
 const mostPicked = 32
 
-// picks reports whether a take of single elements goes by chunks: of rows that are dense in
+// picks is why a take of single elements does not go by chunks: of rows that are dense in
 // dst, as their indices are in at, and have several chunks, from places that 32 bits reach.
-func (p *problem) picks(steps []int64, by []layout.Index) bool {
+func (p *indexed) picks() refusal {
 	in, per := p.inner(0), int64(128/p.dBits)
-	if p.puts || p.manyAxes || p.dBits > mostPicked || in.d != 1 || len(steps) == 0 || steps[0] != 1 || in.n < 4*per {
-		return false
+	switch {
+	case p.puts:
+		return onlyTakes
+	case p.manyAxes:
+		return tooManyAxes
+	case p.dBits > mostPicked:
+		return otherWidth
+	case in.D != 1:
+		return notDense
+	case len(p.steps) == 0 || p.steps[0] != 1:
+		return notNear
+	case in.N < 4*per:
+		return shortAxes
 	}
 	reach := int64(0)
-	if in.s != 0 {
-		reach = min(magnitude(in.s), limit) * per
+	if in.S != 0 {
+		reach = min(nest.Magnitude(in.S), limit) * per
 	}
-	for _, x := range by {
-		if x.Extent < 1 || x.Extent >= limit || magnitude(x.Stride) >= limit {
-			return false
+	for _, x := range p.by {
+		if x.Extent < 1 || x.Extent >= limit || nest.Magnitude(x.Stride) >= limit {
+			return notNear
 		}
-		reach += (x.Extent - 1) * magnitude(x.Stride)
+		reach += (x.Extent - 1) * nest.Magnitude(x.Stride)
 		if reach >= limit {
-			return false
+			return notNear
 		}
 	}
-	return reach < limit
+	if reach >= limit {
+		return notNear
+	}
+	return ""
 }
 
 // byColumns reports whether a long axis at the innermost place, dense on the side that indices do not
 // move, is the only one that these depend on: blocks have many indices of the next one, for which
 // places are the same, if 32 bits reach these.
-func (p *problem) byColumns(steps []int64, by []layout.Index) bool {
-	in, n := p.inner(0), p.inner(0).n
-	if len(p.axes) < 2 || p.dBits < 8 || p.dBits > 64 || in.d != 1 || steps[0] == 0 || n < 4*GroupSize || n >= limit || p.inner(1).n < takeRepeats || p.inner(1).n >= limit {
+func (p *indexed) byColumns() bool {
+	in, n := p.inner(0), p.inner(0).N
+	if len(p.axes) < 2 || p.dBits < 8 || p.dBits > 64 || in.D != 1 || p.steps[0] == 0 || n < 4*GroupSize || n >= limit || p.inner(1).N < takeRepeats || p.inner(1).N >= limit {
 		return false
 	}
-	for _, s := range steps[1:] {
+	for _, s := range p.steps[1:] {
 		if s != 0 {
 			return false
 		}
 	}
 	reach := limit / (int64(p.dBits) / 8)
-	if magnitude(in.s) >= reach/n {
+	if nest.Magnitude(in.S) >= reach/n {
 		return false
 	}
-	reach -= n * magnitude(in.s)
-	for _, x := range by {
-		if x.Extent >= limit || magnitude(x.Stride) >= limit {
+	reach -= n * nest.Magnitude(in.S)
+	for _, x := range p.by {
+		if x.Extent >= limit || nest.Magnitude(x.Stride) >= limit {
 			return false
 		}
-		if reach -= x.Extent * magnitude(x.Stride); reach <= 0 {
+		if reach -= x.Extent * nest.Magnitude(x.Stride); reach <= 0 {
 			return false
 		}
 	}
@@ -255,33 +327,34 @@ const columnsOf = 0
 // rows: see source/take.h.
 func (k *parameters) cutColumns(spec Spec, axes []axis, blocks int64) error {
 	column, row := axes[0], axes[1]
-	parts := (column.n + spec.items()*GroupSize - 1) / (spec.items() * GroupSize)
+	parts := (column.N + spec.items()*GroupSize - 1) / (spec.items() * GroupSize)
 	total := parts
 	for _, b := range axes[1:] {
-		total = min(total*b.n, limit)
+		total = min(total*b.N, limit)
 	}
 	rows := min(max(total/blocks, 4), 64)
 	side := max(1, 32/int64(spec.DstBits))
-	k.cutAxis(column, ((column.n+parts-1)/parts+side-1)/side*side)
-	k.flat, k.tb, k.span = 1, uint32(rows), uint32(row.n)
-	k.inner = []axis{{rows, row.d, row.s}}
-	return k.setOuter(append([]axis{row.blocks(rows)}, axes[2:]...)...)
+	k.cutAxis(column, ((column.N+parts-1)/parts+side-1)/side*side)
+	k.flat, k.tb, k.span = 1, uint32(rows), uint32(row.N)
+	k.inner = []axis{{N: rows, D: row.D, S: row.S}}
+	return k.setOuter(append([]axis{row.Blocks(rows)}, axes[2:]...)...)
 }
 
-// cutFor cuts one side of a take into blocks of so many rounds.
-func (p *problem) cutFor(f Form, k *parameters, rounds int64) error {
-	spec := p.spec(f)
+// cutFor cuts one side into blocks of so many rounds.
+func (p *indexed) cutFor(side *problem, f Form, k *parameters, rounds int64) error {
+	spec := side.spec(f)
 	switch {
 	case f == Join:
-		return p.planJoin(k)
+		return chunking{side}.planJoin(k)
 	case f == Picks:
-		return p.cutChunks(k, int64(128/p.dBits), p.chunksPerBlock(GroupSize), p.takeRun(k, 1))
-	case p.dBits < 8 && !p.puts:
-		return p.planWords(k, len(p.axes), 1)
+		r := chunking{side}
+		return r.cutChunks(k, int64(128/side.dBits), r.chunksPerBlock(GroupSize), r.takeRun(k, 1))
+	case side.dBits < 8 && !p.puts:
+		return chunking{side}.planWords(k, len(side.axes), 1)
 	case rounds == columnsOf:
-		return k.cutColumns(spec, p.innermostFirst(), p.target.fewBlocks())
+		return k.cutColumns(spec, side.innermostFirst(), side.target.fewBlocks())
 	}
-	return k.cutRounds(spec, p.innermostFirst(), rounds)
+	return k.cutRounds(spec, side.innermostFirst(), rounds)
 }
 
 // takeRepeats is how many elements there are at least for each of a block's rows, and
@@ -294,10 +367,10 @@ func (k *parameters) numberRows(indices *parameters) int64 {
 	k.nb = 1
 	for i := range indices.inner {
 		a := &indices.inner[i]
-		if a.d = 0; a.s != 0 {
+		if a.D = 0; a.S != 0 {
 			k.run = append(k.run, *a)
-			a.d = int64(k.nb)
-			k.nb *= uint32(a.n)
+			a.D = int64(k.nb)
+			k.nb *= uint32(a.N)
 		}
 	}
 	indices.run = k.run

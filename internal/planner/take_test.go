@@ -85,7 +85,7 @@ func TestPlanTake(t *testing.T) {
 			}
 			assert.Equal(t, want, l.Spec.String())
 			assert.Contains(t, planner.Specs(), l.Spec)
-			assert.Equal(t, fmt.Sprintf("take.%d", l.Spec.DstBits), l.Name())
+			assert.Equal(t, "take", l.Class)
 		}
 	}
 	// What no machine has memory for.
@@ -161,7 +161,7 @@ func TestPlanPut(t *testing.T) {
 			}
 			assert.Equal(t, want, l.Spec.String())
 			assert.Contains(t, planner.Specs(), l.Spec)
-			assert.Equal(t, fmt.Sprintf("put.%d", l.Spec.DstBits), l.Name())
+			assert.Equal(t, "put", l.Class)
 		}
 	}
 }

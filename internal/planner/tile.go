@@ -1,6 +1,11 @@
 package planner
 
-import "slices"
+import (
+	"math"
+	"slices"
+
+	"github.com/restride/restride/internal/nest"
+)
 
 // Plans for parallel targets, GPUs: a copy whose sides are dense along different
 // axes goes through local memory, so that neighbouring work-items both read
@@ -20,105 +25,140 @@ const (
 	shuffleGain = .95
 )
 
-// planTiles chooses among this file's forms; false: none of them fits.
-func (p *problem) planTiles(k *parameters) (Spec, bool, error) {
-	if len(p.axes) < 2 || p.manyAxes {
-		return Spec{}, false, nil
-	}
-	best := p.chooseTiles(true)
-	if best.form == Permute {
-		if spec, ok := p.planPermute(k, best.words); ok {
-			return spec, true, nil
-		}
-		*k = parameters{} // too many axes
-		best = p.chooseTiles(false)
-	}
-	switch best.form {
-	case Tile:
-		return p.spec(Tile), true, p.planTile(k, best.near, best.tile)
-	case Transpose:
-		if p.target.CPU {
-			return p.spec(Transpose), true, p.planCPUTransposed(k, best.near)
-		}
-		spec := p.spec(Transpose)
-		return spec, true, p.planTranspose(k, spec, best.near, best.strip)
-	case Shuffle:
-		spec, err := best.shape.plan(k)
-		return spec, true, err
-	case Batch:
-		spec, err := best.batch.plan(p, k)
-		return spec, true, err
-	}
-	if p.dBits >= 32 {
-		if c := p.repeats(); c > 0 {
-			spec, err := p.planRepeated(k, c)
-			return spec, true, err
-		}
-	}
-	return Spec{}, false, nil
+// tiling is a copy made ready for this file's forms.
+type tiling struct {
+	*problem
+	untiled   refusal // why none of them fits
+	scattered bool    // see problem.scattered
+	unfit     bool    // parameters of a permutation have no room
 }
 
-// band is how many blocks along dst's innermost axis a band has at most, of lines along axis near.
-func (p *problem) band(near int) int64 {
-	if magnitude(p.inner(near).d)*int64(p.dBits)/8 <= bandPitch {
-		return bandBlocks
+func newTiling(p *problem) *tiling {
+	t := &tiling{problem: p}
+	switch {
+	case p.target.CPU && p.dBits >= 8:
+		t.untiled = packedOnly
+	case len(p.axes) < 2:
+		t.untiled = oneAxis
+	case p.manyAxes:
+		t.untiled = tooManyAxes
+	default:
+		t.scattered = p.scattered()
 	}
-	return 1
+	return t
 }
 
-// choice is a form by tiles, and about how long it takes.
-type choice struct {
-	form   Form // or none
-	cycles float64
-	near   int // of a transposition of long axes: that along which src is dense
-	tile   tileShape
-	strip  strip
-	words  *permutation
-	shape  *shape
-	batch  *batch
+// copyPlanners are the planners of a copy. Those that compare come in the order of what it costs to
+// ask them, and are asked no further where a kernel is hardly slower than memory.
+var copyPlanners = []planner[*tiling]{
+	{"blocks", false, (*tiling).offerBlocks},
+	{"transposition", true, (*tiling).offerTransposition},
+	{"permutation", true, (*tiling).offerPermutation},
+	{"shuffle", true, (*tiling).offerShuffle},
+	{"batch", true, (*tiling).offerBatch},
+	{"spread", false, (*tiling).offerSpread},
+	{"stamp", false, func(t *tiling, _ *offer) (offer, refusal) { return t.offerStamp() }},
+	{"fields", false, func(t *tiling, _ *offer) (offer, refusal) { return t.offerFields() }},
+	{"words", false, func(t *tiling, _ *offer) (offer, refusal) { return t.offerWords() }},
+	{"chunks", false, func(t *tiling, _ *offer) (offer, refusal) { return t.offerChunks(Element) }},
+	{"elements", false, func(t *tiling, _ *offer) (offer, refusal) { return t.offerElements(Element) }},
 }
 
-// above reports whether a share of what the choice takes is more than others take at least:
+// above reports whether a share of what the offer takes is more than others take at least:
 // whether it pays to look for them.
-func (c *choice) above(p *problem, share float64) bool {
-	return c.form == none || share*c.cycles >= atRoof*memoryCycles(p.bytes)
+func (o *offer) above(p *problem, share float64) bool {
+	return !o.some() || share*o.cycles >= atRoof*memoryCycles(p.bytes)
 }
 
-// chooseTiles returns the form that takes least. Forms are looked for in the order of what that
-// costs, and no further where one takes hardly more than memory does.
-func (p *problem) chooseTiles(permute bool) choice {
-	var best choice
-	scattered := p.scattered()
-	if scattered {
-		best = p.transposed()
+func (t *tiling) offerTransposition(*offer) (offer, refusal) {
+	switch {
+	case t.untiled != "":
+		return offer{}, t.untiled
+	case !t.scattered:
+		return offer{}, notScattered
 	}
-	if p.target.CPU {
-		return best
+	return t.transposed()
+}
+
+func (t *tiling) offerPermutation(best *offer) (offer, refusal) {
+	switch {
+	case t.untiled != "":
+		return offer{}, t.untiled
+	case t.target.CPU:
+		return offer{}, onlyGPU
+	case t.dBits >= 32:
+		return offer{}, otherWidth
+	case t.unfit:
+		return offer{}, noRoom
+	case !best.above(t.problem, 1):
+		return offer{}, nearRoof
 	}
-	if p.dBits < 32 && permute && best.above(p, 1) {
-		if t := p.permutes(); t != nil {
-			if cycles := t.cost().cycles(p.bytes); best.form == none || cycles < best.cycles {
-				best = choice{form: Permute, cycles: cycles, words: t}
-			}
+	x, why := t.permutes()
+	if why != "" {
+		return offer{}, why
+	}
+	cycles := x.cost().cycles(t.bytes)
+	if best.some() && cycles >= best.cycles {
+		return offer{spec: t.spec(Permute), cycles: cycles}, costsMore
+	}
+	return offer{t.spec(Permute), cycles, func(k *parameters) (Spec, error) {
+		spec, ok := x.plan(k)
+		if t.unfit = !ok; t.unfit {
+			return spec, errWithdrawn
 		}
-	}
+		return spec, nil
+	}}, ""
+}
+
+func (t *tiling) offerShuffle(best *offer) (offer, refusal) {
 	gain := 1.0
-	if best.form == Permute {
+	if best.spec.Form == Permute {
 		gain = shuffleGain
 	}
-	if p.dBits >= 8 && (best.form != none || scattered || p.short()) && best.above(p, gain) {
-		if t := p.shuffles(); t != nil {
-			if cycles := t.cycles(); best.form == none || cycles < gain*best.cycles {
-				best = choice{form: Shuffle, cycles: cycles, shape: t}
-			}
-		}
+	switch {
+	case t.untiled != "":
+		return offer{}, t.untiled
+	case t.target.CPU:
+		return offer{}, onlyGPU
+	case t.dBits < 8:
+		return offer{}, otherWidth
+	case !best.some() && !t.scattered && !t.short():
+		return offer{}, notScattered
+	case !best.above(t.problem, gain):
+		return offer{}, nearRoof
 	}
-	if best.above(p, 1) {
-		if t := p.batched(&best); t != nil {
-			best = choice{form: Batch, batch: t}
-		}
+	x, why := t.shuffles()
+	if why != "" {
+		return offer{}, why
 	}
-	return best
+	cycles := x.cycles()
+	if best.some() && cycles >= gain*best.cycles {
+		return offer{spec: t.spec(Shuffle), cycles: cycles}, costsMore
+	}
+	return offer{t.spec(Shuffle), cycles, x.plan}, ""
+}
+
+// offerBatch compares with the best of other forms. Without any, elements that are near each other
+// in short rows go one by one, but below a byte.
+func (t *tiling) offerBatch(best *offer) (offer, refusal) {
+	least := math.Inf(1)
+	switch {
+	case t.untiled != "":
+		return offer{}, t.untiled
+	case t.target.CPU:
+		return offer{}, onlyGPU
+	case !best.above(t.problem, 1):
+		return offer{}, nearRoof
+	case best.some():
+		least = batchGain * best.cycles
+	case t.dBits >= 8:
+		return offer{}, notScattered
+	}
+	x, why := t.batches(least)
+	if why != "" {
+		return offer{}, why
+	}
+	return offer{t.spec(Batch), x.cost.cycles(t.bytes), func(k *parameters) (Spec, error) { return x.plan(t.problem, k) }}, ""
 }
 
 // srcOrder lists the axes, counted from dst's innermost one, in the order of src's
@@ -126,12 +166,12 @@ func (p *problem) chooseTiles(permute bool) choice {
 func (p *problem) srcOrder() []int {
 	var order []int
 	for i := range p.axes {
-		if p.inner(i).s != 0 {
+		if p.inner(i).S != 0 {
 			order = append(order, i)
 		}
 	}
 	slices.SortStableFunc(order, func(i, j int) int {
-		a, b := magnitude(p.inner(i).s), magnitude(p.inner(j).s)
+		a, b := nest.Magnitude(p.inner(i).S), nest.Magnitude(p.inner(j).S)
 		switch {
 		case a < b:
 			return -1
@@ -163,9 +203,9 @@ func (p *problem) sectors(order []int) float64 {
 			break
 		}
 		a := p.inner(i)
-		n := min(float64(a.n), need/got)
+		n := min(float64(a.N), need/got)
 		got *= n
-		sectors *= min(n, max(1, n*float64(magnitude(a.s))/perSector))
+		sectors *= min(n, max(1, n*float64(nest.Magnitude(a.S))/perSector))
 	}
 	return sectors * need / got
 }
@@ -178,8 +218,8 @@ func (p *problem) scattered() bool {
 
 // short reports whether narrow elements are neighbours in rows shorter than a vector, with
 // no gaps between these in dst.
-func (p *problem) short() bool {
-	return !p.spaced() && p.dBits < 32 && p.inner(0).n*int64(p.dBits) < vector*8
+func (p *tiling) short() bool {
+	return !p.spaced() && p.dBits < 32 && p.inner(0).N*int64(p.dBits) < vector*8
 }
 
 // others returns the axes but these, innermost first.

@@ -35,32 +35,32 @@ func tileDefines(s Spec) []string {
 }
 
 // planTile plans form tile, of axis a and dst's innermost one, b.
-func (p *problem) planTile(k *parameters, near int, t tileShape) error {
-	a, b, but := p.inner(near), p.inner(0), []int{0, near}
+func (p *transposition) planTile(k *parameters, t tileShape) error {
+	a, b, but := p.inner(p.near), p.inner(0), []int{0, p.near}
 	var cuts []axis
 	k.cut = uint32(t.c)
 	if t.axis > 0 {
 		c := p.inner(t.axis)
-		k.extent, k.d, k.s = c.n, c.d, c.s
-		cuts, but = append(cuts, c.blocks(t.c)), append(but, t.axis)
+		k.extent, k.d, k.s = c.N, c.D, c.S
+		cuts, but = append(cuts, c.Blocks(t.c)), append(but, t.axis)
 	}
-	k.ta, k.na, k.da, k.sa = uint32(t.a), uint32(a.n), a.d, a.s
-	k.tb, k.nb, k.db, k.sb = uint32(t.b), uint32(b.n), b.d, b.s
-	k.step, k.rows = uint32(t.step), uint32(rowsOf(b.n, t.b, t.step))
-	k.inner = []axis{{n: t.a}, {n: t.readers(), d: t.reads}, {n: t.b}, {n: t.writers(), d: t.writes}}
-	return k.setBands(a.blocks(t.a), b, p.band(near), append(cuts, p.others(but...)...)...)
+	k.ta, k.na, k.da, k.sa = uint32(t.a), uint32(a.N), a.D, a.S
+	k.tb, k.nb, k.db, k.sb = uint32(t.b), uint32(b.N), b.D, b.S
+	k.step, k.rows = uint32(t.step), uint32(rowsOf(b.N, t.b, t.step))
+	k.inner = []axis{{N: t.a}, {N: t.readers(), D: t.reads}, {N: t.b}, {N: t.writers(), D: t.writes}}
+	return k.setBands(a.Blocks(t.a), b, p.band(), append(cuts, p.others(but...)...)...)
 }
 
 // tileShape chooses the cheapest shape. The usual size is chosen where others are not much
 // better: it needs fewer instructions.
-func (p *problem) tileShape(spec Spec, near int) tileShape {
+func (p *transposition) tileShape(spec Spec) tileShape {
 	ta, tb := spec.tileSize()
 	sector := sectorBytes * 8 / int64(p.dBits)
-	overlaps, partial := []int64{0}, !p.aligned(sector, p.dBase, 0, func(a axis) int64 { return a.d })
+	overlaps, partial := []int64{0}, !p.aligned(sector, p.dBase, 0, func(a axis) int64 { return a.D })
 	if partial {
 		overlaps = []int64{sector, 0}
 	}
-	best := p.tileShapeOf(near, 0, ta, tb, overlaps[0], partial)
+	best := p.tileShapeOf(0, ta, tb, overlaps[0], partial)
 	best.cost.instructions -= best.cost.instructions / 8
 	least := best.cost.cycles(p.bytes)
 	try := func(t tileShape) {
@@ -68,14 +68,14 @@ func (p *problem) tileShape(spec Spec, near int) tileShape {
 			best, least = t, cycles
 		}
 	}
-	for _, a := range p.extents(p.inner(near).n) {
-		for _, b := range p.extents(p.inner(0).n) {
+	for _, a := range p.extents(p.inner(p.near).N) {
+		for _, b := range p.extents(p.inner(0).N) {
 			for c := range p.axes {
-				if c == near || c > 0 && (a < p.inner(near).n || b < p.inner(0).n) {
+				if c == p.near || c > 0 && (a < p.inner(p.near).N || b < p.inner(0).N) {
 					continue
 				}
 				for _, overlap := range overlaps {
-					try(p.tileShapeOf(near, c, a, b, overlap, partial))
+					try(p.tileShapeOf(c, a, b, overlap, partial))
 				}
 			}
 		}
@@ -85,7 +85,7 @@ func (p *problem) tileShape(spec Spec, near int) tileShape {
 
 // extents are those of a block along an axis of n indices that are tried: the axis in a
 // few equal parts, or whole sectors.
-func (p *problem) extents(n int64) []int64 {
+func (p *transposition) extents(n int64) []int64 {
 	var all []int64
 	whole := max(1, sectorBytes*8/int64(p.dBits))
 	for parts := int64(1); parts <= 8; parts++ {
@@ -106,13 +106,13 @@ func (p *problem) extents(n int64) []int64 {
 // tileShapeOf is the shape with so many indices of a and b, and as many of c as there is room for;
 // without any, if there is none. Where there are several along b, they overlap by some. partial: lines
 // of dst do not begin on sectors.
-func (p *problem) tileShapeOf(near, c int, a, b, overlap int64, partial bool) tileShape {
+func (p *transposition) tileShapeOf(c int, a, b, overlap int64, partial bool) tileShape {
 	size := int64(p.dBits / 8)
 	loads := 64 / size
 	if p.dBits == 32 {
 		loads = 20
 	}
-	several := b < p.inner(0).n
+	several := b < p.inner(0).N
 	t := tileShape{a: a, b: b, step: b, axis: c}
 	if several {
 		t.step -= overlap
@@ -122,7 +122,7 @@ func (p *problem) tileShapeOf(near, c int, a, b, overlap int64, partial bool) ti
 	}
 	most := int64(1)
 	if c > 0 {
-		most = p.inner(c).n
+		most = p.inner(c).N
 	}
 	most = min(most, GroupSize/max(a, b), tileRoom/size/((a|1)*b))
 	for ; most > 0; most-- {
@@ -135,24 +135,24 @@ func (p *problem) tileShapeOf(near, c int, a, b, overlap int64, partial bool) ti
 	if t.c = most; t.c == 0 {
 		return t
 	}
-	blocks := p.inner(near).blocks(a).n * rowsOf(p.inner(0).n, b, t.step)
+	blocks := p.inner(p.near).Blocks(a).N * rowsOf(p.inner(0).N, b, t.step)
 	for i := range p.axes {
-		switch n := p.inner(i).n; {
-		case i == 0 || i == near:
+		switch n := p.inner(i).N; {
+		case i == 0 || i == p.near:
 		case i == c:
 			blocks *= (n + t.c - 1) / t.c
 		default:
 			blocks *= n
 		}
 	}
-	na, nb := min(a, p.inner(near).n), min(b, p.inner(0).n)
+	na, nb := min(a, p.inner(p.near).N), min(b, p.inner(0).N)
 	t.cost = cost{
 		blocks: blocks,
 		// As predicted for several shapes.
 		instructions:     150 + 7*(t.reads+t.writes),
 		sectors:          touched(nb*t.c, na*size, false) + touched(na*t.c, nb*size, false),
 		passes:           2 * na * nb * t.c * size / lineBytes,
-		shortLinePenalty: p.shortLinePenalty(near, na, nb),
+		shortLinePenalty: p.shortLinePenalty(na, nb),
 	}
 	switch {
 	case t.step < b:

@@ -3,6 +3,8 @@ package planner
 import (
 	"math/bits"
 	"strconv"
+
+	"github.com/restride/restride/internal/nest"
 )
 
 // transposeSpecs lists the kernels of Tile and Transpose.
@@ -43,56 +45,74 @@ func (s Spec) tileSize() (a, b int64) {
 	return 64, 64
 }
 
-// transposes returns the form for a transposition of two long axes, if that is
-// what the copy is, and the axis along which src is dense.
-func (p *problem) transposes() (Form, int) {
-	near := p.nearest()
-	a, b := p.inner(near), p.inner(0)
+// transposition is a problem whose sides are dense along different axes: dst along its innermost
+// one, and src along the axis near, counted from there.
+type transposition struct {
+	*problem
+	near int
+}
+
+// band is how many blocks along dst's innermost axis a band has at most.
+func (p *transposition) band() int64 {
+	if nest.Magnitude(p.inner(p.near).D)*int64(p.dBits)/8 <= bandPitch {
+		return bandBlocks
+	}
+	return 1
+}
+
+// transposes returns the form for a transposition of two long axes, if that is what the copy is.
+func (p *transposition) transposes() (Form, refusal) {
+	a, b := p.inner(p.near), p.inner(0)
 	form, long := Tile, max(4, int64(256/p.dBits))
 	if p.dBits < 32 {
-		form = Transpose
-		switch {
-		case p.target.CPU:
+		form, long = Transpose, 16
+		if p.target.CPU {
 			long = int64(64 / p.dBits)
-		default:
-			long = 16
-		}
-		if a.s != 1 && (a.s != -1 || p.target.CPU) {
-			return none, 0
 		}
 	}
-	if p.dBits == 1 || near == 0 || b.d != 1 || min(a.n, b.n) < long || max(a.n, b.n) >= limit {
-		return none, 0
+	switch {
+	case p.dBits == 1:
+		return none, otherWidth
+	case p.near == 0:
+		return none, notTurned
+	case form == Transpose && a.S != 1 && (a.S != -1 || p.target.CPU):
+		return none, sourceGaps
+	case b.D != 1:
+		return none, notDense
+	case min(a.N, b.N) < long:
+		return none, shortAxes
+	case max(a.N, b.N) >= limit:
+		return none, longAxes
 	}
-	return form, near
+	return form, ""
 }
 
-// transposed is the choice of the tile for a transposition of two long axes, if that is what
-// the copy is.
-func (p *problem) transposed() choice {
-	form, near := p.transposes()
-	c := choice{form: form, near: near}
+// transposed offers the tile for a transposition of two long axes.
+func (p *tiling) transposed() (offer, refusal) {
+	t := &transposition{p.problem, p.nearest()}
+	form, why := t.transposes()
+	if why != "" {
+		return offer{}, why
+	}
+	spec := p.spec(form)
 	switch {
 	case form == Tile:
-		c.tile = p.tileShape(p.spec(form), near)
-		c.cycles = c.tile.cost.withoutPenalty().cycles(p.bytes)
-	case form == Transpose && !p.target.CPU:
-		c.strip = p.strip(p.spec(form), near)
-		c.cycles = c.strip.cost.withoutPenalty().cycles(p.bytes)
+		x := t.tileShape(spec)
+		return offer{spec, x.cost.withoutPenalty().cycles(p.bytes), func(k *parameters) (Spec, error) { return spec, t.planTile(k, x) }}, ""
+	case p.target.CPU:
+		return offer{spec: spec, lay: func(k *parameters) (Spec, error) { return spec, t.planCPUTransposed(k) }}, ""
 	}
-	return c
+	x := t.strip(spec)
+	return offer{spec, x.cost.withoutPenalty().cycles(p.bytes), func(k *parameters) (Spec, error) { return spec, t.planTranspose(k, spec, x) }}, ""
 }
 
-func (p *problem) planCPUTransposed(k *parameters, near int) error {
-	a, b := p.inner(near), p.inner(0)
+func (p *transposition) planCPUTransposed(k *parameters) error {
+	a, b := p.inner(p.near), p.inner(0)
 	ta, tb := p.spec(Transpose).tileSize()
-	k.ta, k.na, k.da, k.sa = uint32(ta), uint32(a.n), a.d, a.s
-	k.tb, k.nb, k.db, k.sb = uint32(tb), uint32(b.n), b.d, b.s
-	return k.setOuter(append([]axis{a.blocks(ta), b.blocks(tb)}, p.others(0, near)...)...)
+	k.ta, k.na, k.da, k.sa = uint32(ta), uint32(a.N), a.D, a.S
+	k.tb, k.nb, k.db, k.sb = uint32(tb), uint32(b.N), b.D, b.S
+	return k.setOuter(append([]axis{a.Blocks(ta), b.Blocks(tb)}, p.others(0, p.near)...)...)
 }
-
-// blocks is the axis of blocks of n indices each.
-func (a axis) blocks(n int64) axis { return axis{(a.n + n - 1) / n, n * a.d, n * a.s} }
 
 // across is how many elements of a line a work-item of a transposition by squares reads.
 func (s Spec) across() int64 {
@@ -131,31 +151,31 @@ type strip struct {
 }
 
 // planTranspose plans a transposition by squares, of axis a and dst's innermost one, b.
-func (p *problem) planTranspose(k *parameters, spec Spec, near int, t strip) error {
-	if p.inner(near).s < 0 {
-		p.reverseAxis(near)
+func (p *transposition) planTranspose(k *parameters, spec Spec, t strip) error {
+	if p.inner(p.near).S < 0 {
+		p.reverseAxis(p.near)
 	}
-	a, b := p.inner(near), p.inner(0)
-	c, but := axis{n: 1}, []int{0, near}
+	a, b := p.inner(p.near), p.inner(0)
+	c, but := axis{N: 1}, []int{0, p.near}
 	switch {
-	case t.c == near:
-		c, a.n = a.blocks(t.ta), t.ta
+	case t.c == p.near:
+		c, a.N = a.Blocks(t.ta), t.ta
 	case t.c > 0:
 		c, but = p.inner(t.c), append(but, t.c)
 	}
 	unit := int64(128 / p.dBits)
 	k.flat, k.words = uint32(t.width), uint32(bits.TrailingZeros64(uint64(t.tb/unit)))
-	k.ta, k.na, k.da, k.sa = uint32(t.ta), uint32(a.n), a.d, a.s
-	k.tb, k.nb, k.db, k.sb = uint32(t.tb), uint32(b.n), b.d, b.s
-	k.step, k.rows = uint32(t.step), uint32(rowsOf(b.n, t.tb, t.step))
-	k.cut, k.extent, k.d, k.s = uint32(t.tc), c.n, c.d, c.s
-	if spec.spreads() && !p.aligned(spec.across(), p.sBase, near, func(a axis) int64 { return a.s }) {
+	k.ta, k.na, k.da, k.sa = uint32(t.ta), uint32(a.N), a.D, a.S
+	k.tb, k.nb, k.db, k.sb = uint32(t.tb), uint32(b.N), b.D, b.S
+	k.step, k.rows = uint32(t.step), uint32(rowsOf(b.N, t.tb, t.step))
+	k.cut, k.extent, k.d, k.s = uint32(t.tc), c.N, c.D, c.S
+	if spec.spreads() && !p.aligned(spec.across(), p.sBase, p.near, func(a axis) int64 { return a.S }) {
 		k.length = 1
 	}
 	if t.across {
-		k.span, k.inner = 1, []axis{{n: b.n}, {n: min(a.n, t.ta)}}
+		k.span, k.inner = 1, []axis{{N: b.N}, {N: min(a.N, t.ta)}}
 	}
-	if err := k.setBands(a.blocks(t.ta), b, p.band(near), append([]axis{c.blocks(t.tc)}, p.others(but...)...)...); err != nil {
+	if err := k.setBands(a.Blocks(t.ta), b, p.band(), append([]axis{c.Blocks(t.tc)}, p.others(but...)...)...); err != nil {
 		return err
 	}
 	k.groups = spec.groups(k.blocks, p.target.fewBlocks())
@@ -176,16 +196,16 @@ func (s Spec) groups(blocks, few int64) int64 {
 }
 
 // strip chooses the cheapest shape.
-func (p *problem) strip(spec Spec, near int) strip {
+func (p *transposition) strip(spec Spec) strip {
 	best, least := strip{}, 0.0
-	dAligned := p.aligned(sectorBytes*8/int64(p.dBits), p.dBase, 0, func(a axis) int64 { return a.d })
-	sAligned := p.aligned(spec.across(), p.sBase, near, func(a axis) int64 { return a.s })
+	dAligned := p.aligned(sectorBytes*8/int64(p.dBits), p.dBase, 0, func(a axis) int64 { return a.D })
+	sAligned := p.aligned(spec.across(), p.sBase, p.near, func(a axis) int64 { return a.S })
 	for width := 0; width <= 6; width++ {
 		for c := range p.axes {
-			if c == near && p.inner(near).n%(spec.across()<<width) != 0 {
+			if c == p.near && p.inner(p.near).N%(spec.across()<<width) != 0 {
 				continue
 			}
-			t := p.stripOf(spec, near, width, c, dAligned, sAligned)
+			t := p.stripOf(spec, width, c, dAligned, sAligned)
 			if t.step == 0 {
 				continue
 			}
@@ -199,44 +219,44 @@ func (p *problem) strip(spec Spec, near int) strip {
 
 // stripOf is the shape of the given width, with indices of axis c; no step: there is
 // none. Lines of dst and src are aligned, or not.
-func (p *problem) stripOf(spec Spec, near, width, c int, dAligned, sAligned bool) strip {
-	a, b := p.inner(near), p.inner(0)
+func (p *transposition) stripOf(spec Spec, width, c int, dAligned, sAligned bool) strip {
+	a, b := p.inner(p.near), p.inner(0)
 	unit := int64(128 / p.dBits)
 	t := strip{width: width, ta: spec.across() << width, c: c}
 	room := spec.slots() / t.ta * unit
-	for t.tb = max(unit, spec.lines()); t.tb < b.n && t.tb < room; t.tb *= 2 {
+	for t.tb = max(unit, spec.lines()); t.tb < b.N && t.tb < room; t.tb *= 2 {
 	}
 	t.step, t.tc = t.tb, room/t.tb
-	if t.tb < b.n && !dAligned {
+	if t.tb < b.N && !dAligned {
 		t.step -= sectorBytes * 8 / int64(p.dBits)
 	}
 	if t.step <= 0 {
 		t.step = 0
 		return t
 	}
-	as, bs, cs := a.blocks(t.ta).n, rowsOf(b.n, t.tb, t.step), int64(1)
-	others := p.count() / (a.n * b.n)
+	as, bs, cs := a.Blocks(t.ta).N, rowsOf(b.N, t.tb, t.step), int64(1)
+	others := p.count() / (a.N * b.N)
 	switch {
-	case c == near:
+	case c == p.near:
 		cs = as
 		as = (as + t.tc - 1) / t.tc
 	case c > 0:
-		cs = p.inner(c).n
+		cs = p.inner(c).N
 		others = others / cs * ((cs + t.tc - 1) / t.tc)
 	}
 	nc := min(t.tc, cs)
 	t.cost.blocks = as * bs * others
-	na, nb := min(a.n, t.ta), min(b.n, t.tb)
+	na, nb := min(a.N, t.ta), min(b.N, t.tb)
 	lines := nc * na
 	reads := touched(nc*nb, na*int64(p.sBits)/8, sAligned)
 	writes := touched(lines, nb*int64(p.dBits)/8, dAligned)
 	slots := lines * ((nb + unit - 1) / unit)
 	each := (slots + GroupSize - 1) / GroupSize
 	apart := int64(1) // of so many lines that a work-item writes, one begins as the first does
-	for apart*GroupSize*t.ta/spec.slots()*a.d%unit != 0 {
+	for apart*GroupSize*t.ta/spec.slots()*a.D%unit != 0 {
 		apart *= 2
 	}
-	together := nc * touched(1, ((nb-1)*magnitude(b.s)+na)*int64(p.sBits)/8, false)
+	together := nc * touched(1, ((nb-1)*nest.Magnitude(b.S)+na)*int64(p.sBits)/8, false)
 	// Of the kernel's parts, as predicted for several shapes.
 	instructions := int64(230)
 	switch {
@@ -253,18 +273,18 @@ func (p *problem) stripOf(spec Spec, near, width, c int, dAligned, sAligned bool
 		instructions += 330
 		reads = min(reads+nc*nb, 2*together)
 	}
-	t.across = p.follow(near, &t) && (!dAligned || b.n%unit > 0)
+	t.across = p.follow(&t) && (!dAligned || b.N%unit > 0)
 	switch {
 	case t.across:
-		items := (lines*b.n/unit + GroupSize - 1) / GroupSize
+		items := (lines*b.N/unit + GroupSize - 1) / GroupSize
 		instructions += 120 * items
 		if p.dBits < 8 { // and lines that end within 16 bytes
-			instructions += (200/int64(p.dBits) + 120*max(0, unit-b.n)/b.n) * items
+			instructions += (200/int64(p.dBits) + 120*max(0, unit-b.N)/b.N) * items
 		}
-		writes = touched(1, lines*b.n*int64(p.dBits)/8, false)
+		writes = touched(1, lines*b.N*int64(p.dBits)/8, false)
 	case !dAligned:
 		instructions += 44*each + 36*min(apart, each)
-	case a.n%t.ta == 0 && b.n%t.tb == 0:
+	case a.N%t.ta == 0 && b.N%t.tb == 0:
 		instructions += 10 * each
 	default:
 		instructions += 35 * each
@@ -275,24 +295,24 @@ func (p *problem) stripOf(spec Spec, near, width, c int, dAligned, sAligned bool
 		writes += 2 * lines / bs
 	}
 	t.cost.instructions, t.cost.sectors, t.cost.passes = instructions, reads+writes, 3*spec.slots()/8
-	t.cost.shortLinePenalty = p.shortLinePenalty(near, na, nb)
+	t.cost.shortLinePenalty = p.shortLinePenalty(na, nb)
 	return t
 }
 
 // follow reports whether a block has whole lines of dst, and one begins where another ends.
-func (p *problem) follow(near int, t *strip) bool {
-	a, b := p.inner(near), p.inner(0)
-	if t.tb < b.n || a.d != b.n || a.s < 0 {
+func (p *transposition) follow(t *strip) bool {
+	a, b := p.inner(p.near), p.inner(0)
+	if t.tb < b.N || a.D != b.N || a.S < 0 {
 		return false
 	}
-	return t.c == 0 || t.c == near || t.tc == 1 || a.n <= t.ta && p.inner(t.c).d == a.n*a.d
+	return t.c == 0 || t.c == p.near || t.tc == 1 || a.N <= t.ta && p.inner(t.c).D == a.N*a.D
 }
 
 // count is how many elements there are.
 func (p *problem) count() int64 {
 	n := int64(1)
 	for _, a := range p.axes {
-		n *= a.n
+		n *= a.N
 	}
 	return n
 }

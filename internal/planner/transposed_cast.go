@@ -3,6 +3,8 @@ package planner
 import (
 	"math/bits"
 	"strconv"
+
+	"github.com/restride/restride/internal/nest"
 )
 
 // Casts whose sides are dense along different axes: see source/cast_lines.h.
@@ -27,70 +29,124 @@ const batchedCastGain = .95
 // source/cast_lines.h.
 func (s Spec) spreads() bool { return s.Form == TransposedCast && s.SrcBits == 32 }
 
-// planTransposedCast plans the transposition for the widths of the kernel dense; false: the cast is
-// not a transposition, or is cheaper by elements.
-func (p *problem) planTransposedCast(k *parameters, cast, dense Spec) (Spec, bool) {
-	spec := dense
-	spec.Form = TransposedCast
-	near := p.nearest()
-	a, b := p.inner(near), p.inner(0)
-	if p.target.CPU || p.manyAxes || dense.Mapped || !hasTransposedCast(dense.DstBits, dense.SrcBits) {
-		return spec, false
-	}
-	if near == 0 || b.d != 1 || magnitude(a.s) != 1 || min(a.n, b.n) < shortTransposedCast || max(a.n, b.n) >= limit || !p.scattered() {
-		return spec, false
-	}
-	try, transposed := p.clone(), parameters{}
-	try.sBits = int(dense.SrcBits)
-	if a.s < 0 { // before it is found out where lines begin
-		try.reverseAxis(near)
-	}
-	t, c, batch := try.strip(spec, near), columnTile{}, batchedCast{}
-	least := t.cost.withoutPenalty().cycles(p.bytes)
-	if hasColumnCast(dense.DstBits, dense.SrcBits) {
-		long, small := dense, dense
-		long.Form, small.Form = ColumnCast, BatchedCast
-		if c = try.columnTile(long, near); c.step > 0 && c.cost.cycles(p.bytes) < least {
-			spec, least = long, c.cost.cycles(p.bytes)
-		}
-		if batch = try.batchedCast(near); batch.cut > 0 && batch.cost.cycles(p.bytes) < least {
-			spec, least = small, batch.cost.cycles(p.bytes)
-		}
-	}
-	if cast.Form == Cast && cast.pair() { // others take several times as long
-		gain := transposedCastGain
-		if spec.Form == BatchedCast {
-			gain = batchedCastGain
-		}
-		if e := try.castCost(cast, near); least > gain*e.cycles(p.bytes) {
-			return spec, false
-		}
-	}
-	var err error
-	switch spec.Form {
-	case BatchedCast:
-		err = try.planBatchedCast(&transposed, spec, near, batch)
-	case ColumnCast:
-		err = try.planColumnCast(&transposed, spec, near, c)
+// turn sets turned, for the widths of the kernel for rows, if the cast is a transposition.
+func (c *casting) turn() {
+	near := c.nearest()
+	a, b := c.inner(near), c.inner(0)
+	switch {
+	case c.unturned != "":
+	case c.target.CPU:
+		c.unturned = onlyGPU
+	case c.manyAxes:
+		c.unturned = tooManyAxes
+	case c.rows.Mapped:
+		c.unturned = isMapped
+	case !hasTransposedCast(c.rows.DstBits, c.rows.SrcBits):
+		c.unturned = otherWidth
+	case near == 0:
+		c.unturned = notTurned
+	case b.D != 1:
+		c.unturned = notDense
+	case nest.Magnitude(a.S) != 1:
+		c.unturned = sourceGaps
+	case min(a.N, b.N) < shortTransposedCast:
+		c.unturned = shortAxes
+	case max(a.N, b.N) >= limit:
+		c.unturned = longAxes
+	case !c.scattered():
+		c.unturned = notScattered
 	default:
-		err = try.planTranspose(&transposed, spec, near, t)
+		c.turned = &transposition{c.clone(), near}
+		c.turned.sBits = int(c.rows.SrcBits)
+		if a.S < 0 { // before it is found out where lines begin
+			c.turned.reverseAxis(near)
+		}
 	}
-	if err != nil || !transposed.fits(spec) {
-		return spec, false
+}
+
+// form is the kernel of a form for the widths of the kernel for rows.
+func (c *casting) form(f Form) Spec {
+	spec := c.rows
+	spec.Form = f
+	return spec
+}
+
+// offerTransposition offers the transposition in registers.
+func (c *casting) offerTransposition() (offer, refusal) {
+	if c.turn(); c.turned == nil {
+		return offer{}, c.unturned
 	}
-	*p, *k = *try, transposed
-	return spec, true
+	spec := c.form(TransposedCast)
+	t := c.turned.strip(spec)
+	return c.offerTurned(spec, t.cost.withoutPenalty(), func(k *parameters) error { return c.turned.planTranspose(k, spec, t) })
+}
+
+// offerColumns offers the transposition by columns of a tile in local memory.
+func (c *casting) offerColumns(best *offer) (offer, refusal) {
+	if why := c.unlike(best); why != "" {
+		return offer{}, why
+	}
+	spec := c.form(ColumnCast)
+	t := c.turned.columnTile(spec)
+	switch {
+	case t.step == 0:
+		return offer{}, noTile
+	case t.cost.cycles(c.bytes) >= best.cycles:
+		return offer{spec: spec, cycles: t.cost.cycles(c.bytes)}, costsMore
+	}
+	return c.offerTurned(spec, t.cost, func(k *parameters) error { return c.turned.planColumnCast(k, spec, t) })
+}
+
+// offerMatrices offers the transposition of whole matrices that follow each other.
+func (c *casting) offerMatrices(best *offer) (offer, refusal) {
+	if why := c.unlike(best); why != "" {
+		return offer{}, why
+	}
+	spec := c.form(BatchedCast)
+	t := c.turned.batchedCast()
+	switch {
+	case t.cut == 0:
+		return offer{}, noMatrices
+	case t.cost.cycles(c.bytes) >= best.cycles:
+		return offer{spec: spec, cycles: t.cost.cycles(c.bytes)}, costsMore
+	}
+	return c.offerTurned(spec, t.cost, func(k *parameters) error { return c.turned.planBatchedCast(k, spec, t) })
+}
+
+// unlike is why there is no transposition to compare others with.
+func (c *casting) unlike(best *offer) refusal {
+	switch {
+	case best.spec.Form == DenseCast:
+		return notNeeded
+	case c.turned == nil:
+		return c.unturned
+	case !hasColumnCast(c.rows.DstBits, c.rows.SrcBits):
+		return otherWidth
+	}
+	return ""
+}
+
+// offerTurned offers a transposition. Where one has no room, none has.
+func (c *casting) offerTurned(spec Spec, e cost, plan func(k *parameters) error) (offer, refusal) {
+	return offer{spec, e.cycles(c.bytes), func(k *parameters) (Spec, error) {
+		if plan(k) != nil || !k.fits(spec) {
+			c.turned, c.unturned = nil, noRoom
+			return spec, errWithdrawn
+		}
+		*c.problem = *c.turned.problem
+		return spec, nil
+	}}, ""
 }
 
 // castCost is the cost of the cast by elements between two given types, to 32 bits.
-func (p *problem) castCost(cast Spec, near int) cost {
+func (p *transposition) castCost(cast Spec) cost {
 	k := parameters{}
 	if k.cutElements(cast, p.innermostFirst()) != nil || k.blocks == 0 {
 		return cost{blocks: 1, instructions: limit}
 	}
-	a, b := p.inner(near), p.inner(0)
+	a, b := p.inner(p.near), p.inner(0)
 	each := (p.count() + k.blocks - 1) / k.blocks
-	lines := min(max(each/b.n, 1), a.n) // of dst, in a block; neighbours are read from one sector
+	lines := min(max(each/b.N, 1), a.N) // of dst, in a block; neighbours are read from one sector
 	reads := touched(each/lines, lines*int64(p.sBits)/8, false)
 	// Of the kernel's instructions, as predicted for several shapes.
 	return cost{blocks: k.blocks, instructions: 50 + 186*each/1024, sectors: reads + touched(1, each*int64(p.dBits)/8, true)}

@@ -29,21 +29,30 @@ func blendDefines(s Spec) []string {
 // words of conditions.
 const mostBlended = 32
 
+// choosing is a where made ready for its forms: src is a.
+type choosing struct {
+	*problem
+	b, cond *problem // with b and the condition in place of src
+}
+
+// wherePlanners are the planners of a where.
+var wherePlanners = []planner[*choosing]{
+	{"blend", false, func(c *choosing, _ *offer) (offer, refusal) { return c.offerBlend() }},
+	{"elements", false, func(c *choosing, _ *offer) (offer, refusal) {
+		var k parameters
+		return laid(c.spec(Where), &k, c.cut(c.spec(Where), &k))
+	}},
+}
+
 // planWhere plans a where between layouts of one shape: of elements of 2 to 128 bits,
 // whose conditions are bytes.
-func planWhere(dst, cond, a, b layout.Layout, bits int, t Target) (Launch, error) {
-	p := problem{op: "Where", target: t, sBits: bits}
+func (p *problem) planWhere(dst, cond, a, b layout.Layout, bits int) (Launch, error) {
+	p.sBits = bits
 	d, x, y, c := dst, a, b, cond
 	layout.Simplify(&d, &x, &y, &c)
 	p.walk(d, x, dst.Offset(), a.Offset(), bits, 1)
 	l, err := p.plan("where", func(p *problem, k *parameters) (Spec, error) {
-		spec := p.spec(Where)
-		ofB, ofCond := p.toward(&y), p.toward(&c)
-		if p.blends(ofB, ofCond) {
-			spec.Form = Blend
-			k.na, k.nb, k.ta = rowRepeats(p), rowRepeats(ofB), rowRepeats(ofCond)
-		}
-		return spec, p.cutSides(spec, k, ofB, ofCond)
+		return choose(wherePlanners, &choosing{p, p.toward(&y), p.toward(&c)}, p, k)
 	})
 	l.bases[Cond], l.bases[B] = moved(c, cond), moved(y, b)
 	return l, err
@@ -53,48 +62,58 @@ func planWhere(dst, cond, a, b layout.Layout, bits int, t Target) (Launch, error
 func (p *problem) toward(l *layout.Layout) *problem {
 	q := p.clone()
 	for i := range q.axes {
-		q.axes[i].s = l.Stride(i)
+		q.axes[i].S = l.Stride(i)
 	}
 	return q
 }
 
-// blends reports whether rows are dense in dst, and on the other sides dense or of one
+// offerBlend offers chunks of rows that are dense in dst, and on the other sides dense or of one
 // element, and as long as a chunk.
-func (p *problem) blends(others ...*problem) bool {
-	in := p.inner(0)
-	if p.target.CPU || p.manyAxes || p.dBits > mostBlended || in.d != 1 || in.n < int64(128/p.dBits) {
-		return false
+func (c *choosing) offerBlend() (offer, refusal) {
+	in := c.inner(0)
+	switch {
+	case c.target.CPU:
+		return offer{}, onlyGPU
+	case c.manyAxes:
+		return offer{}, tooManyAxes
+	case c.dBits > mostBlended:
+		return offer{}, otherWidth
+	case in.D != 1:
+		return offer{}, notDense
+	case in.N < int64(128/c.dBits):
+		return offer{}, shortAxes
 	}
-	for _, q := range append(others, p) {
-		if s := q.inner(0).s; s != 0 && s != 1 {
-			return false
+	for _, q := range []*problem{c.problem, c.b, c.cond} {
+		if s := q.inner(0).S; s != 0 && s != 1 {
+			return offer{}, notBlended
 		}
 	}
-	return true
+	k := parameters{na: rowRepeats(c.problem), nb: rowRepeats(c.b), ta: rowRepeats(c.cond)}
+	return laid(c.spec(Blend), &k, c.cut(c.spec(Blend), &k))
 }
 
 // rowRepeats is 1 if rows of a source have one element.
 func rowRepeats(p *problem) uint32 {
-	if p.inner(0).s == 0 {
+	if p.inner(0).S == 0 {
 		return 1
 	}
 	return 0
 }
 
-// cutSides cuts the work into blocks, and adds what b's and cond's axes are.
-func (p *problem) cutSides(spec Spec, k *parameters, ofB, ofCond *problem) error {
+// cut cuts the work into blocks, and adds what b's and cond's axes are.
+func (c *choosing) cut(spec Spec, k *parameters) error {
 	var b, cond parameters
 	for _, side := range []struct {
 		*problem
 		to *parameters
-	}{{p, k}, {ofB, &b}, {ofCond, &cond}} {
-		if err := side.cutWhere(spec, side.to); err != nil {
+	}{{c.problem, k}, {c.b, &b}, {c.cond, &cond}} {
+		if err := c.cutSide(side.problem, spec, side.to); err != nil {
 			return err
 		}
 	}
 	for i, axes := range [][]axis{cond.outer, cond.inner, cond.run} {
 		for j := range axes {
-			axes[j].d = [][]axis{b.outer, b.inner, b.run}[i][j].s
+			axes[j].D = [][]axis{b.outer, b.inner, b.run}[i][j].S
 		}
 	}
 	k.da, k.sa = b.s, cond.s
@@ -102,13 +121,14 @@ func (p *problem) cutSides(spec Spec, k *parameters, ofB, ofCond *problem) error
 	return nil
 }
 
-// cutWhere cuts one side of a where into blocks.
-func (p *problem) cutWhere(spec Spec, k *parameters) error {
+// cutSide cuts one side into blocks.
+func (c *choosing) cutSide(side *problem, spec Spec, k *parameters) error {
+	r := chunking{side}
 	switch {
 	case spec.Form == Blend:
-		return p.planChunks(k, int64(128/p.dBits), p.takeRun(k, 1))
-	case p.dBits < 8:
-		return p.planWords(k, len(p.axes), 1)
+		return r.planChunks(k, int64(128/side.dBits), r.takeRun(k, 1))
+	case side.dBits < 8:
+		return r.planWords(k, len(side.axes), 1)
 	}
-	return k.cutElements(spec, p.innermostFirst())
+	return k.cutElements(spec, side.innermostFirst())
 }

@@ -53,20 +53,49 @@ func wordSpecs() []Spec {
 	return all
 }
 
+// fillPlanners are the planners of a fill, and packPlanners those of a conversion by the low bits.
+var (
+	fillPlanners = []planner[*problem]{
+		{"words", false, func(p *problem, _ *offer) (offer, refusal) { return p.offerWords() }},
+		{"chunks", false, func(p *problem, _ *offer) (offer, refusal) { return p.offerChunks(Fill) }},
+		{"elements", false, func(p *problem, _ *offer) (offer, refusal) { return p.offerElements(Fill) }},
+	}
+	packPlanners = []planner[*problem]{
+		{"words", false, func(p *problem, _ *offer) (offer, refusal) { return p.packed() }},
+	}
+)
+
+// offerWords offers the forms of words and chunks for narrow elements of a copy or a fill.
+func (p *problem) offerWords() (offer, refusal) {
+	if p.dBits >= 8 && (p.dBits >= 32 || !p.dense()) {
+		return offer{}, wideElements
+	}
+	return p.packed()
+}
+
+func (p *problem) packed() (offer, refusal) {
+	var k parameters
+	spec, err := chunking{p}.choosePack(&k)
+	return laid(spec, &k, err)
+}
+
+// chunking is a problem that is cut into words or chunks of runs, which are dense in dst.
+type chunking struct{ *problem }
+
 // choosePack picks the kernel for words of narrow elements.
-func (p *problem) choosePack(k *parameters) (Spec, error) {
+func (p chunking) choosePack(k *parameters) (Spec, error) {
 	spec, in := p.spec(p.anywhere()), p.inner(0)
 	if p.dense() && p.sBits > 0 && !p.manyAxes {
 		same, long := p.sBits == p.dBits, p.longRows()
 		switch {
-		case same && (len(p.axes) == 0 || in.s == 1) && (long || p.target.CPU):
+		case same && (len(p.axes) == 0 || in.S == 1) && (long || p.target.CPU):
 			spec.Form = Run
-		case !same && in.s == 1 && long:
+		case !same && in.S == 1 && long:
 			spec.Form = Repack
 		case p.dBits == 1:
-		case same && in.s == -1 && long:
+		case same && in.S == -1 && long:
 			spec.Form, spec.Step = Repack, -1
-		case same && in.s == 0 && long && !p.target.CPU:
+		case same && in.S == 0 && long && !p.target.CPU:
 			spec.Step = repeated
 		}
 	}
@@ -94,15 +123,15 @@ func (p *problem) choosePack(k *parameters) (Spec, error) {
 // longRows reports whether rows are long enough for forms that look at their parts, and
 // not at elements, of which many are in a chunk below a byte. A gap behind rows in dst
 // makes small chunks of short ones, too.
-func (p *problem) longRows() bool {
+func (p chunking) longRows() bool {
 	if p.spaced() {
 		return false
 	}
 	in := p.inner(0)
 	if p.target.CPU {
-		return in.n >= 2*32/int64(p.dBits)
+		return in.N >= 2*32/int64(p.dBits)
 	}
-	return p.dBits < 8 || p.sBits < 8 || in.n >= 8 || len(p.axes) < 2 || p.inner(1).d != in.n
+	return p.dBits < 8 || p.sBits < 8 || in.N >= 8 || len(p.axes) < 2 || p.inner(1).D != in.N
 }
 
 // spaced reports whether dst's rows are short and have gaps between them: storing their
@@ -111,8 +140,8 @@ func (p *problem) spaced() bool {
 	if p.target.CPU || p.dBits < 8 || p.sBits > 0 && p.sBits != p.dBits || len(p.axes) < 2 {
 		return false
 	}
-	n := p.inner(0).n
-	if p.inner(1).d == n {
+	n := p.inner(0).N
+	if p.inner(1).D == n {
 		return false
 	}
 	if p.sBits == 0 {
@@ -126,7 +155,7 @@ func (p *problem) spaced() bool {
 const spacedElements, spacedFill = 104, 32
 
 // anywhere is the form of words or chunks from elements anywhere.
-func (p *problem) anywhere() Form {
+func (p chunking) anywhere() Form {
 	if p.target.CPU {
 		return Pack
 	}
@@ -135,7 +164,7 @@ func (p *problem) anywhere() Form {
 
 // planRows makes blocks of one dense row each, or of a part of one; false: there are
 // too many of them.
-func (p *problem) planRows(k *parameters) bool {
+func (p chunking) planRows(k *parameters) bool {
 	rows := parameters{flat: 1}
 	axes := p.innermostFirst()
 	rows.cutAxis(axes[0], cpuWords)
@@ -148,14 +177,14 @@ func (p *problem) planRows(k *parameters) bool {
 
 // takeRun makes the run of at most the given number of axes, from the innermost one: of
 // as many as are dense in dst. It returns the others.
-func (p *problem) takeRun(k *parameters, most int) (rest []axis) {
+func (p chunking) takeRun(k *parameters, most int) (rest []axis) {
 	length, taken := int64(1), 0
 	for taken < most {
 		a := p.inner(taken)
-		if a.d != length || taken > 0 && length*a.n >= limit {
+		if a.D != length || taken > 0 && length*a.N >= limit {
 			break
 		}
-		length *= a.n
+		length *= a.N
 		k.run = append(k.run, a)
 		taken++
 		if length >= limit { // one axis, whose indices need no division
@@ -163,18 +192,18 @@ func (p *problem) takeRun(k *parameters, most int) (rest []axis) {
 		}
 	}
 	if taken == 0 {
-		k.run = []axis{{n: 1}}
+		k.run = []axis{{N: 1}}
 	}
 	k.length = length
 	return p.innermostFirst()[min(taken, len(p.axes)):]
 }
 
 // phase is the slot, of so many in an item, in which runs begin at the most.
-func (p *problem) phase(per int64, rest []axis) int64 {
+func (p chunking) phase(per int64, rest []axis) int64 {
 	step := per
 	for _, a := range rest {
-		if a.d != 0 {
-			step = min(step, a.d&-a.d) // both are powers of two
+		if a.D != 0 {
+			step = min(step, a.D&-a.D) // both are powers of two
 		}
 	}
 	return per - step + p.dBase%step
@@ -183,8 +212,8 @@ func (p *problem) phase(per int64, rest []axis) int64 {
 // takeRows makes the run for chunks of so many elements. Where they would have parts of
 // several rows, as rows have other lengths than whole chunks, these rows are one run, which
 // goes on as far as it can. It returns the other axes.
-func (p *problem) takeRows(k *parameters, per int64) (rest []axis) {
-	n := p.inner(0).n
+func (p chunking) takeRows(k *parameters, per int64) (rest []axis) {
+	n := p.inner(0).N
 	if n > manyChunks*per || n%per == 0 && p.dBase%per == 0 {
 		return p.takeRun(k, 1)
 	}
@@ -196,28 +225,28 @@ const manyChunks = 1 << 10
 
 // planChunks makes an item of each chunk, of so many elements, in the run that is there and
 // along the other axes.
-func (p *problem) planChunks(k *parameters, per int64, rest []axis) error {
+func (p chunking) planChunks(k *parameters, per int64, rest []axis) error {
 	return p.cutChunks(k, per, p.chunksPerBlock(itemsPerBlock), rest)
 }
 
 // cutChunks is planChunks with up to the given number of chunks in a block.
-func (p *problem) cutChunks(k *parameters, per, block int64, rest []axis) error {
+func (p chunking) cutChunks(k *parameters, per, block int64, rest []axis) error {
 	chunks := (p.phase(per, rest) + k.length + per - 1) / per
 	k.span = 1
 	if chunks > block {
 		k.flat = 1
 		blocks := (chunks + block - 1) / block
-		k.cutAxis(axis{n: chunks}, (chunks+blocks-1)/blocks)
+		k.cutAxis(axis{N: chunks}, (chunks+blocks-1)/blocks)
 		return k.setOuter(rest...)
 	}
 	k.words = uint32(chunks)
-	k.inner = []axis{{n: chunks}}
+	k.inner = []axis{{N: chunks}}
 	return k.cutItems(rest, block)
 }
 
 // chunksPerBlock is more than other items' number where enough blocks are left: what all
 // work-items do once a block counts. It is least where there are few.
-func (p *problem) chunksPerBlock(least int64) int64 {
+func (p chunking) chunksPerBlock(least int64) int64 {
 	block := least
 	for block < 4*itemsPerBlock && p.bytes/16/block >= 8*p.target.fewBlocks() {
 		block *= 2
@@ -227,7 +256,7 @@ func (p *problem) chunksPerBlock(least int64) int64 {
 
 // planWords makes an item of each span of words of dst. At most the given number
 // of axes, from the innermost one, makes up a run.
-func (p *problem) planWords(k *parameters, most int, span int64) error {
+func (p chunking) planWords(k *parameters, most int, span int64) error {
 	rest := p.takeRun(k, most)
 	per := int64(32 / p.dBits)
 	words := (p.phase(per, rest) + k.length + per - 1) / per
@@ -244,11 +273,11 @@ func (k *parameters) cutSpans(spans, span, block int64, rest []axis) error {
 	k.span = uint32(span)
 	if spans > block {
 		k.flat = 1
-		k.cutAxis(axis{n: spans}, block)
+		k.cutAxis(axis{N: spans}, block)
 		return k.setOuter(rest...)
 	}
 	k.words = uint32(spans)
-	k.inner = []axis{{n: spans}}
+	k.inner = []axis{{N: spans}}
 	return k.cutItems(rest, block)
 }
 

@@ -55,7 +55,7 @@ type printer struct {
 // plan is a launch as a model of a GPU reads it. Bases count elements of the kernel's
 // width; Read and Written are the bytes that memory moves at least, Bytes what dst has.
 type plan struct {
-	Name, Kind, Spec     string
+	Name, Class, Spec    string
 	Groups, Local        uint32
 	Desc                 string // the parameters, in hexadecimal
 	DB, SB               int64  // the bases of dst and src,
@@ -95,7 +95,7 @@ func (p *printer) add(name string, o oracle.Case) error {
 		return err
 	}
 	one := plan{
-		Name: name, Kind: l.Name(), Spec: l.Spec.String(), Groups: l.Groups, Local: l.Local,
+		Name: name, Class: l.Class, Spec: l.Spec.String(), Groups: l.Groups, Local: l.Local,
 		Desc: fmt.Sprintf("%x", l.Params), Bytes: l.Bytes, Read: l.Read, Written: l.Written, Extent: l.Extent,
 	}
 	if l.Groups > 0 {

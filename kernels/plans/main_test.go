@@ -67,7 +67,7 @@ func TestCase(t *testing.T) {
 		assert.Equal(t, names[i], p.Name)
 	}
 	turned := printed(t, printer{}, "copy/int4/512x512/dst=512,1@128/src=1,512@0")[0]
-	assert.Equal(t, "transpose.4", turned.Kind)
+	assert.Equal(t, "transpose", turned.Class)
 	assert.Equal(t, "transpose_4", turned.Spec)
 	assert.EqualValues(t, 128, turned.DB)
 	assert.EqualValues(t, 512*512/2, turned.Bytes)
