@@ -10,14 +10,6 @@ func init() {
 	register("CenterCropPad", d.versions(change{18, types13}))
 }
 
-// CenterCropPad gives the listed axes, or nil for all, the extents in shape (ONNX
-// CenterCropPad-18): a longer axis keeps its middle, a shorter one gets zeros (false,
-// empty strings) on both sides; of an odd number, one more at the end. The result is
-// a view if nothing is added.
-func CenterCropPad(x *tensor.Tensor, v Opset, shape, axes []int64) (*tensor.Tensor, error) {
-	return first(direct("CenterCropPad", v, x, 1, func(c *call) error { return c.centerCropPad(shape, axes) }))
-}
-
 func prepareCenterCropPad(_ *definition, attrs Attrs) (kernel, error) {
 	axes, _, err := attrs.Ints("axes")
 	if err != nil {
@@ -32,6 +24,8 @@ func prepareCenterCropPad(_ *definition, attrs Attrs) (kernel, error) {
 	}, nil
 }
 
+// centerCropPad gives axes, nil for all, the extents in shape: a longer axis keeps its
+// middle, a shorter one gets zeros on both sides; of an odd number, one more at the end.
 func (c *call) centerCropPad(shape, axes []int64) error {
 	if len(axes) == 0 { // an empty attribute is one left out
 		axes = nil
@@ -51,5 +45,5 @@ func (c *call) centerCropPad(shape, axes []int64) error {
 		by := shape[i] - c.x.Dim(axis)
 		to[axis] = tensor.Padding{Before: by / 2, After: by - by/2}
 	}
-	return c.pad(PadConstant, to, nil)
+	return c.pad(tensor.PadConstant, to, nil)
 }

@@ -10,17 +10,6 @@ func init() {
 	register("Concat", base.versions(change{1, types1}, change{4, types5}, change{11, types5}, change{13, types13}))
 }
 
-// Concat joins tensors along an axis (ONNX Concat-1 to -13): their types and
-// their other extents are the same. From opset 11, axis may count from the end.
-// The result is a view if there is one tensor, else a copy.
-func Concat(v Opset, axis int64, xs ...*tensor.Tensor) (*tensor.Tensor, error) {
-	in := make([]Value, len(xs))
-	for i, x := range xs {
-		in[i] = x
-	}
-	return first(Run("Concat", v, Attrs{Int("axis", axis)}, in...))
-}
-
 func prepareConcat(d *definition, attrs Attrs) (kernel, error) {
 	axis, given, err := attrs.Int("axis")
 	if err != nil {

@@ -12,7 +12,7 @@ func window(axes []int, from, to []int64) region {
 
 // pad makes output 0 of the call: x with a padding for each of its axes. A view if
 // nothing is added.
-func (c *call) pad(mode PadMode, list []tensor.Padding, fill []byte) error {
+func (c *call) pad(mode tensor.PadMode, list []tensor.Padding, fill []byte) error {
 	p, err := c.x.PlanPad(c.d.name, mode, fill, list)
 	if err != nil {
 		return err
