@@ -44,7 +44,7 @@ var policy = map[string][]string{
 	"cuda/ptxzip":              {},
 	"cuda/cubins":              {"cuda", "internal/planner"},
 	"internal/ptxtest":         {"device", "internal/planner", "cuda", "internal/gpu", "internal/ptx"},
-	"tensor":                   {"layout", "device", "internal/backend", "cpu", "internal/ndformat", "internal/numeric", "device/budget", "internal/quote"},
+	"tensor":                   {"layout", "device", "internal/backend", "cpu", "internal/ndformat", "internal/numeric", "internal/padding", "internal/quote", "device/budget"},
 	"bench":                    {"layout", "device", "cpu", "tensor", "internal/oracle", "internal/bench/cases", "internal/bench/report", "internal/bench/peers", "internal/quote"},
 	"internal/bench/cases":     {"layout", "device", "internal/oracle", "internal/quote"},
 	"internal/bench/report":    {"layout", "device", "device/budget", "internal/file", "internal/quote"},
@@ -58,7 +58,7 @@ var policy = map[string][]string{
 	"dlpack":                   {"layout", "device", "cpu", "tensor", "internal/dl"},
 	"pipeline":                 {"layout", "device", "device/budget", "tensor"},
 	"onednn":                   {"layout", "device", "tensor"},
-	"onnx":                     {"layout", "device", "internal/dry", "internal/numeric", "internal/quote", "tensor", "onnx/model", "device/budget"},
+	"onnx":                     {"layout", "device", "internal/dry", "internal/numeric", "internal/padding", "internal/quote", "tensor", "onnx/model", "device/budget"},
 	"onnx/model":               {"layout", "internal/file", "internal/onnxpb", "internal/quote", "google.golang.org/protobuf", "device/budget"},
 
 	// With the tag gogl: without it, gl is empty (TestTagged).
@@ -87,6 +87,7 @@ var policy = map[string][]string{
 	"internal/numeric":     {"layout"},
 	"internal/plankey":     {"layout"},
 	"internal/ndformat":    {"layout", "internal/numeric"},
+	"internal/padding":     {"layout", "internal/quote"},
 	"internal/npy":         {"layout"},
 	"internal/ndarray":     {"layout", "tensor"},
 	"internal/fraction":    {"layout", "device", "internal/numeric"},

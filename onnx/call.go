@@ -194,6 +194,14 @@ func (c *call) set(t *tensor.Tensor, err error) error {
 	return nil
 }
 
+// cleanedUp adds the error of a clean-up to the one that it follows, which fail names.
+func cleanedUp(err, after error) error {
+	if after == nil {
+		return err
+	}
+	return errors.Join(err, after)
+}
+
 // view returns a view of x by a layout, or the error of making that.
 func (d *definition) view(x *tensor.Tensor, l layout.Layout, err error) (*tensor.Tensor, error) {
 	if err != nil {

@@ -17,7 +17,7 @@ func bitCast(d *definition, x *tensor.Tensor, to layout.DType) (*tensor.Tensor, 
 	if to.Bits() != x.DType().Bits() {
 		return nil, d.invalid("to %v: elements of %d and of %d bits", to, x.DType().Bits(), to.Bits())
 	}
-	return x.BitcastAs(d.name, to)
+	return x.Bitcast(to)
 }
 
 func prepareBitCast(d *definition, attrs Attrs) (kernel, error) {

@@ -1,7 +1,6 @@
 package onnx
 
 import (
-	"errors"
 	"strings"
 
 	"github.com/restride/restride/device"
@@ -41,15 +40,15 @@ func cast(d *definition, x *tensor.Tensor, to layout.DType, how device.Rounding)
 		return nil, err
 	}
 	if s := x.Stream(); to != layout.String || s.IsHost() && s.Device().Info().Strings {
-		return x.CastAs(d.name, to, how)
+		return x.Cast(to, how)
 	}
 	h, err := x.To(tensor.Host())
 	if err != nil {
 		return nil, err
 	}
-	y, err := h.CastAs(d.name, to, how)
-	if err = errors.Join(err, h.Release()); err != nil {
-		return nil, errors.Join(err, y.Release())
+	y, err := h.Cast(to, how)
+	if err = cleanedUp(err, h.Release()); err != nil {
+		return nil, cleanedUp(err, y.Release())
 	}
 	return y, nil
 }

@@ -1,6 +1,7 @@
 package onnx
 
 import (
+	"github.com/restride/restride/internal/padding"
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/tensor"
 )
@@ -37,13 +38,13 @@ func (c *call) centerCropPad(shape, axes []int64) error {
 	if len(shape) != len(list) {
 		return c.d.invalid("shape %v has %d extents for %d axes", layout.Shape(shape).Clone(), len(shape), len(list))
 	}
-	to := make([]tensor.Padding, c.x.Rank())
+	to := make([]padding.Axis, c.x.Rank())
 	for i, axis := range list {
 		if shape[i] < 0 {
 			return c.d.invalid("shape asks for extent %d of axis %d; it must not be negative", shape[i], axis)
 		}
 		by := shape[i] - c.x.Dim(axis)
-		to[axis] = tensor.Padding{Before: by / 2, After: by - by/2}
+		to[axis] = padding.Axis{Before: by / 2, After: by - by/2}
 	}
 	return c.pad(tensor.PadConstant, to, nil)
 }

@@ -42,7 +42,7 @@ func prepareCompress(d *definition, attrs Attrs) (kernel, error) {
 func (c *call) compress(conditions []bool, axis *int64) error {
 	x, at := c.x, 0
 	if axis == nil {
-		flat, err := x.ReshapeAs(c.d.name, x.Count())
+		flat, err := x.Reshape(x.Count())
 		if err != nil {
 			return err
 		}
@@ -78,5 +78,5 @@ func (c *call) compress(conditions []bool, axis *int64) error {
 		return err
 	}
 	c.temps = append(c.temps, chosen)
-	return c.set(x.GatherAs(c.d.name, at, chosen))
+	return c.set(x.Gather(at, chosen))
 }

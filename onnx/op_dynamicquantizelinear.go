@@ -39,7 +39,7 @@ func (c *call) dynamicQuantize() error {
 		return err
 	}
 	c.out[2] = zero
-	y, err := x.QuantizeAs(c.d.name, layout.Uint8, tensor.Quantization{Scale: scale, Zero: zero})
+	y, err := x.Quantize(layout.Uint8, tensor.Quantization{Scale: scale, Zero: zero})
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,6 @@
 package onnx
 
 import (
-	"errors"
 	"slices"
 
 	"github.com/restride/restride/device"
@@ -44,7 +43,7 @@ func (c *call) oneDepth() (int64, error) {
 	if !countTypes.has(depth.DType()) || depth.Count() != 1 || depth.Rank() > 1 {
 		return 0, c.d.invalid("the depth is %v%v; it must be one number", depth.DType(), depth.Shape())
 	}
-	whole, err := depth.CastAs(c.d.name, layout.Int64, device.Rounding{})
+	whole, err := depth.Cast(layout.Int64, device.Rounding{})
 	if err != nil {
 		return 0, err
 	}
@@ -85,7 +84,7 @@ func (c *call) oneHot(depth int64, values *tensor.Tensor, axis int64) error {
 		return t
 	}
 	if x.DType() != layout.Int32 && x.DType() != layout.Int64 {
-		if x, err = x.CastAs(c.d.name, layout.Int64, device.Rounding{}); temp(x, err) == nil {
+		if x, err = x.Cast(layout.Int64, device.Rounding{}); temp(x, err) == nil {
 			return err
 		}
 	}
@@ -111,8 +110,8 @@ func (c *call) oneHot(depth int64, values *tensor.Tensor, axis int64) error {
 	if err != nil {
 		return err
 	}
-	if err := y.PutAlongAs(c.d.name, at, places, on, device.OutsideSkip); err != nil {
-		return errors.Join(err, y.Release())
+	if err := y.PutAlong(at, places, on, device.OutsideSkip); err != nil {
+		return cleanedUp(err, y.Release())
 	}
 	c.puts(on)
 	return c.set(y, nil)

@@ -2,6 +2,7 @@ package onnx
 
 import (
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/padding"
 	"github.com/restride/restride/internal/quote"
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/tensor"
@@ -140,9 +141,9 @@ func (c *call) padLists(mode tensor.PadMode, pads, axes []int64, fill []byte) er
 	if len(pads)%2 != 0 || len(pads)/2 != n {
 		return c.d.invalid("%d pads for %d axes: there must be two for each", len(pads), n)
 	}
-	to := make([]tensor.Padding, c.x.Rank())
+	to := make([]padding.Axis, c.x.Rank())
 	for i, axis := range list {
-		p := tensor.Padding{Before: pads[i], After: pads[n+i]}
+		p := padding.Axis{Before: pads[i], After: pads[n+i]}
 		if c.d.since < 2 && (p.Before < 0 || p.After < 0) {
 			return c.d.invalid("axis %d: pads %d and %d: Pad allows negative ones from opset 2", axis, p.Before, p.After)
 		}

@@ -1,7 +1,6 @@
 package onnx
 
 import (
-	"errors"
 	"slices"
 
 	"github.com/restride/restride/device"
@@ -152,10 +151,10 @@ func (l *linear) terms(x, scale, zero *tensor.Tensor) (terms [2]*tensor.Tensor, 
 // released passes on a result, when some tensors are released.
 func released(y *tensor.Tensor, err error, temps ...*tensor.Tensor) (*tensor.Tensor, error) {
 	for _, t := range temps {
-		err = errors.Join(err, t.Release())
+		err = cleanedUp(err, t.Release())
 	}
 	if err != nil {
-		return nil, errors.Join(err, y.Release())
+		return nil, cleanedUp(err, y.Release())
 	}
 	return y, nil
 }
@@ -212,7 +211,7 @@ func (l *linear) dequantize(x, scale, zero *tensor.Tensor) (*tensor.Tensor, erro
 	if to == layout.Float8E8M0 {
 		err = d.invalid("the scale is %v: output_dtype must be given", to)
 	} else {
-		y, err = x.DequantizeAs(d.name, to, tensor.Scaling{Scale: terms[0], Zero: terms[1], Blocks: blocks})
+		y, err = x.Dequantize(to, tensor.Scaling{Scale: terms[0], Zero: terms[1], Blocks: blocks})
 	}
 	return released(y, err, terms[:]...)
 }
@@ -248,12 +247,12 @@ func (l *linear) quantize(x, scale, zero *tensor.Tensor) (*tensor.Tensor, error)
 		by.Precision = scale.DType()
 	}
 	if scale.DType() == layout.Int32 {
-		by.Scale, err = terms[0].CastAs(d.name, layout.Float32, device.Rounding{})
+		by.Scale, err = terms[0].Cast(layout.Float32, device.Rounding{})
 		temps = append(temps, by.Scale)
 	}
 	var y *tensor.Tensor
 	if err == nil {
-		y, err = x.QuantizeAs(d.name, to, by)
+		y, err = x.Quantize(to, by)
 	}
 	return released(y, err, temps...)
 }

@@ -2,6 +2,7 @@ package onnx
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/internal/quote"
@@ -80,7 +81,7 @@ func (c *call) scatterElements(indices, updates *tensor.Tensor, axis int64, how 
 		return err
 	}
 	return c.scatter(indices, updates, func(y, indices, updates *tensor.Tensor) error {
-		return y.PutAlongAs(c.d.name, at, indices, updates, how)
+		return y.PutAlong(at, indices, updates, how)
 	})
 }
 
@@ -89,7 +90,7 @@ func (c *call) scatterND(indices, updates *tensor.Tensor, how device.Reduction) 
 		return err
 	}
 	return c.scatter(indices, updates, func(y, indices, updates *tensor.Tensor) error {
-		return y.PutNDAs(c.d.name, indices, updates, how)
+		return y.PutND(indices, updates, how)
 	})
 }
 
@@ -114,6 +115,7 @@ func (c *call) scatter(indices, updates *tensor.Tensor, put put) error {
 		return err
 	}
 	if err := put(y, indices, both[1]); err != nil {
+		err = layout.Named(fmt.Sprintf("%s to %s of %s by %s", c.d.name, describe(y), describe(both[1]), describe(indices)), err)
 		return errors.Join(err, y.Release())
 	}
 	c.moved(indices, y.Stream())

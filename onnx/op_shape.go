@@ -41,8 +41,19 @@ func prepareShape(d *definition, attrs Attrs) (kernel, error) {
 		}
 		from = min(from, to)
 		dims := c.x.AppendDims(make([]int64, 0, rank))[from:to]
-		return c.set(c.x.HostInts(d.name, dims, to-from))
+		return c.facts(dims, to-from)
 	}, nil
+}
+
+// facts makes output 0 of the call: what is known of input 0 without its elements, on
+// tensor.Host.
+func (c *call) facts(values []int64, dims ...int64) error {
+	seen, err := c.x.WithLayout(c.d.name, c.x.Layout()) // no view of a released tensor
+	if err != nil {
+		return err
+	}
+	c.temps = append(c.temps, seen)
+	return c.set(tensor.FromHost(values, dims...))
 }
 
 // clampAxis resolves an axis that may count from the end and lie outside.
@@ -54,5 +65,5 @@ func clampAxis(axis, rank int64) int64 {
 }
 
 func prepareSize(*definition, Attrs) (kernel, error) {
-	return func(c *call) error { return c.set(c.x.HostInts(c.d.name, []int64{c.x.Count()}, []int64{}...)) }, nil
+	return func(c *call) error { return c.facts([]int64{c.x.Count()}, []int64{}...) }, nil
 }

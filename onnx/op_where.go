@@ -44,7 +44,7 @@ func prepareWhere(d *definition, _ Attrs) (kernel, error) {
 		if err != nil {
 			return err
 		}
-		return c.set(tensor.WhereAs(d.name, all[0], all[1], all[2]))
+		return c.set(tensor.Where(all[0], all[1], all[2]))
 	}, nil
 }
 

@@ -23,12 +23,7 @@ import (
 // range takes its place. Of an axis without elements all indices are out of range, and there is
 // no nearest one: that is device.ErrInvalid, unless they are skipped.
 func (t *Tensor) Gather(axis int, indices *Tensor, outside ...device.Outside) (*Tensor, error) {
-	return t.GatherAs("Gather", axis, indices, outside...)
-}
-
-// GatherAs is Gather under the name of the operation that asks for it.
-func (t *Tensor) GatherAs(op string, axis int, indices *Tensor, outside ...device.Outside) (*Tensor, error) {
-	g, err := t.gatheringOf(op, axis, indices)
+	g, err := t.gatheringOf("Gather", axis, indices)
 	if err != nil {
 		return nil, err
 	}
@@ -63,12 +58,7 @@ func (t *Tensor) gatheringOf(op string, axis int, indices *Tensor) (gathering, e
 // index names it. On the other axes indices may be shorter than t. What Gather says
 // of its indices and its result holds here, too.
 func (t *Tensor) TakeAlong(axis int, indices *Tensor, outside ...device.Outside) (*Tensor, error) {
-	return t.TakeAlongAs("TakeAlong", axis, indices, outside...)
-}
-
-// TakeAlongAs is TakeAlong under the name of the operation that asks for it.
-func (t *Tensor) TakeAlongAs(op string, axis int, indices *Tensor, outside ...device.Outside) (*Tensor, error) {
-	g, err := t.gatheringAlong(op, axis, indices)
+	g, err := t.gatheringAlong("TakeAlong", axis, indices)
 	if err != nil {
 		return nil, err
 	}
@@ -104,12 +94,7 @@ func (t *Tensor) gatheringAlong(op string, axis int, indices *Tensor) (gathering
 // but for the last, and then those of t that have no index. What Gather says of its
 // indices and its result holds here, too.
 func (t *Tensor) GatherND(batch int, indices *Tensor, outside ...device.Outside) (*Tensor, error) {
-	return t.GatherNDAs("GatherND", batch, indices, outside...)
-}
-
-// GatherNDAs is GatherND under the name of the operation that asks for it.
-func (t *Tensor) GatherNDAs(op string, batch int, indices *Tensor, outside ...device.Outside) (*Tensor, error) {
-	g, err := t.gatheringND(op, batch, indices)
+	g, err := t.gatheringND("GatherND", batch, indices)
 	if err != nil {
 		return nil, err
 	}

@@ -49,24 +49,6 @@ func wrap(op string, t layout.DType, data []byte, n int64, dims []int64, lent bo
 	return own(Host(), &memory{buffer: cpu.Wrap(data), lent: lent}, t, l), nil
 }
 
-// HostInts returns a small int64 tensor on Host that was worked out from what
-// is known of t without its elements, such as its shape. values is not copied.
-// It is reported as a view of t by op: no element moved.
-func (t *Tensor) HostInts(op string, values []int64, dims ...int64) (*Tensor, error) {
-	if t == nil {
-		return nil, nilTensor(op)
-	}
-	if t.released.Load() {
-		return nil, t.fail(op, ErrReleased)
-	}
-	out, err := wrap(op, layout.Int64, bytesOfSlice(values), int64(len(values)), dims, false)
-	if err != nil {
-		return nil, err
-	}
-	t.stream.report(op, Verdict{}, t.dtype, &t.layout, &out.layout)
-	return out.publish(), nil
-}
-
 // maxInts bounds what AppendInts returns: a tensor that repeats one element
 // could ask for more than any memory.
 const maxInts = 1 << 24

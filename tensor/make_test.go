@@ -232,20 +232,6 @@ func TestFromHost(t *testing.T) {
 	requireIs(t, array{Dims: []int64{2}, Elems: []string{"a", "b"}}, w, "strings are copied")
 }
 
-func TestHostInts(t *testing.T) {
-	s := openFake(t)
-	x := keep(t)(tensor.New(s, layout.Float32, 2, 3))
-	shape := keep(t)(x.HostInts("Shape-15", x.Shape(), 2))
-	require.Same(t, tensor.Host(), shape.Stream())
-	require.Equal(t, tensor.View, shape.Verdict().Kind)
-	got, err := tensor.Values[int64](shape)
-	require.NoError(t, err)
-	require.Equal(t, []int64{2, 3}, got)
-	_, err = x.HostInts("Shape-15", x.Shape(), 3)
-	require.ErrorIs(t, err, device.ErrInvalid)
-	require.ErrorContains(t, err, "Shape-15")
-}
-
 func TestAppendInts(t *testing.T) {
 	for name, open := range streams {
 		t.Run(name, func(t *testing.T) {

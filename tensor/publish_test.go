@@ -150,19 +150,14 @@ func makers(t *testing.T, s *tensor.Stream) map[string]func() (*tensor.Tensor, e
 		},
 		"Overwrite":        func() (*tensor.Tensor, error) { return x.Overwrite("op", tensor.Part{Into: identity}) },
 		"Bitcast":          func() (*tensor.Tensor, error) { return x.Bitcast(layout.Int32) },
-		"BitcastAs":        func() (*tensor.Tensor, error) { return x.BitcastAs("op", layout.Int16) },
 		"Cast":             func() (*tensor.Tensor, error) { return x.Cast(layout.Int8, device.Rounding{}) },
 		"Cast to strings":  func() (*tensor.Tensor, error) { return x.Cast(layout.String, device.Rounding{}) },
-		"CastAs":           func() (*tensor.Tensor, error) { return x.CastAs("op", layout.Float32, device.Rounding{}) },
 		"Gather":           func() (*tensor.Tensor, error) { return x.Gather(1, at) },
 		"Gather, host":     func() (*tensor.Tensor, error) { return xt.Gather(0, onHost) },
 		"Gather of none":   func() (*tensor.Tensor, error) { return none.Gather(0, at) },
 		"Gather, skip":     func() (*tensor.Tensor, error) { return x.Gather(1, at, device.OutsideSkip) },
-		"GatherAs":         func() (*tensor.Tensor, error) { return x.GatherAs("op", 1, at) },
 		"TakeAlong":        func() (*tensor.Tensor, error) { return x.TakeAlong(0, elements) },
-		"TakeAlongAs":      func() (*tensor.Tensor, error) { return x.TakeAlongAs("op", 0, elements) },
 		"GatherND":         func() (*tensor.Tensor, error) { return x.GatherND(0, tuples) },
-		"GatherNDAs":       func() (*tensor.Tensor, error) { return x.GatherNDAs("op", 0, tuples) },
 		"SliceAt":          func() (*tensor.Tensor, error) { return x.SliceAt(starts, 1, 2) },
 		"Iota":             func() (*tensor.Tensor, error) { return tensor.Iota(s, layout.Int32, 0, 2, 3) },
 		"Iota of one axis": func() (*tensor.Tensor, error) { return tensor.Iota(s, layout.Int32, 0, 2) },
@@ -181,14 +176,8 @@ func makers(t *testing.T, s *tensor.Stream) map[string]func() (*tensor.Tensor, e
 			c, sc, err := x.QuantizeBlocks(layout.Int8, layout.Float32, 2)
 			return c, joined(err, sc)
 		},
-		"Dequantize": func() (*tensor.Tensor, error) { return bytes.Dequantize(layout.Float32, tensor.Scaling{Scale: scale}) },
-		"DequantizeAs": func() (*tensor.Tensor, error) {
-			return bytes.DequantizeAs("op", layout.Float32, tensor.Scaling{Scale: scale})
-		},
-		"Quantize": func() (*tensor.Tensor, error) { return x.Quantize(layout.Int8, tensor.Quantization{Scale: scale}) },
-		"QuantizeAs": func() (*tensor.Tensor, error) {
-			return x.QuantizeAs("op", layout.Int8, tensor.Quantization{Scale: scale})
-		},
+		"Dequantize":        func() (*tensor.Tensor, error) { return bytes.Dequantize(layout.Float32, tensor.Scaling{Scale: scale}) },
+		"Quantize":          func() (*tensor.Tensor, error) { return x.Quantize(layout.Int8, tensor.Quantization{Scale: scale}) },
 		"To":                func() (*tensor.Tensor, error) { return x.To(s) },
 		"To, from the host": func() (*tensor.Tensor, error) { return onHost.To(s) },
 		"Flip":              func() (*tensor.Tensor, error) { return x.Flip() },
@@ -203,14 +192,12 @@ func makers(t *testing.T, s *tensor.Stream) map[string]func() (*tensor.Tensor, e
 		"Alias":             func() (*tensor.Tensor, error) { return x.Alias() },
 		"Reshape":           func() (*tensor.Tensor, error) { return x.Reshape(6) },
 		"Reshape, a copy":   func() (*tensor.Tensor, error) { return xt.Reshape(6) },
-		"ReshapeAs":         func() (*tensor.Tensor, error) { return xt.ReshapeAs("op", 6) },
 		"Flatten":           func() (*tensor.Tensor, error) { return xt.Flatten(0) },
 		"Contiguous":        func() (*tensor.Tensor, error) { return xt.Contiguous() },
 		"Clone":             func() (*tensor.Tensor, error) { return x.Clone() },
 		"Unpack":            func() (*tensor.Tensor, error) { return nibbles.Unpack() },
 		"Pack":              func() (*tensor.Tensor, error) { return bytes.Pack(layout.Int4) },
 		"Where":             func() (*tensor.Tensor, error) { return tensor.Where(cond, x, x) },
-		"WhereAs":           func() (*tensor.Tensor, error) { return tensor.WhereAs("op", cond, x, x) },
 	}
 }
 
@@ -227,7 +214,7 @@ func joined(err error, second *tensor.Tensor) error {
 
 // notOfScopes are exported functions whose results are in no scope of the stream's: those
 // of tensor.Host().
-var notOfScopes = map[string]bool{"FromHost": true, "FromHostBytes": true, "HostInts": true, "Kept": true}
+var notOfScopes = map[string]bool{"FromHost": true, "FromHostBytes": true}
 
 // A tensor is in a scope when it is complete, and not before: a scope that ends in the
 // middle of a call that makes one neither spoils the call nor releases the result.
@@ -346,24 +333,6 @@ func TestBugKeepRacesScope(t *testing.T) {
 		require.NoError(t, y.Release())
 		require.ErrorIs(t, tensor.Keep(y), tensor.ErrReleased)
 	}
-}
-
-// What is kept from the start is in no scope.
-func TestKept(t *testing.T) {
-	s := openCPU(t)
-	x := keep(t)(tensor.FromSlice(s, []int8{1, 2}, 2))
-	sc := tensor.NewScope(s)
-	y, err := x.Kept("op")
-	require.NoError(t, err)
-	require.NoError(t, sc.Close())
-	requireIs(t, contents(t, x), y)
-	require.NoError(t, y.Release())
-	_, err = y.Kept("op")
-	require.ErrorIs(t, err, tensor.ErrReleased)
-	require.ErrorContains(t, err, "op of int8[2]")
-	var none *tensor.Tensor
-	_, err = none.Kept("op")
-	require.ErrorIs(t, err, device.ErrInvalid)
 }
 
 // A buffer that is lent stays the caller's, however early a scope ends. The race detector

@@ -37,12 +37,7 @@ type PutOption interface {
 //
 //	err := sums.Put(0, segments, rows, device.Add)
 func (t *Tensor) Put(axis int, indices, src *Tensor, options ...PutOption) error {
-	return t.PutAs("Put", axis, indices, src, options...)
-}
-
-// PutAs is Put under the name of the operation that asks for it, for errors.
-func (t *Tensor) PutAs(op string, axis int, indices, src *Tensor, options ...PutOption) error {
-	g, err := t.gatheringOf(op, axis, indices)
+	g, err := t.gatheringOf("Put", axis, indices)
 	if err != nil {
 		return err
 	}
@@ -55,12 +50,7 @@ func (t *Tensor) PutAs(op string, axis int, indices, src *Tensor, options ...Put
 // On other axes than the given one that may be shorter than t. What Put says of its
 // indices and options holds here, too. (ONNX ScatterElements-18, torch's scatter_)
 func (t *Tensor) PutAlong(axis int, indices, src *Tensor, options ...PutOption) error {
-	return t.PutAlongAs("PutAlong", axis, indices, src, options...)
-}
-
-// PutAlongAs is to PutAlong what PutAs is to Put.
-func (t *Tensor) PutAlongAs(op string, axis int, indices, src *Tensor, options ...PutOption) error {
-	g, err := t.gatheringAlong(op, axis, indices)
+	g, err := t.gatheringAlong("PutAlong", axis, indices)
 	if err != nil {
 		return err
 	}
@@ -72,12 +62,7 @@ func (t *Tensor) PutAlongAs(op string, axis int, indices, src *Tensor, options .
 // them. src has the axes of indices but for the last, and then those of t that have no
 // index. What Put says of its indices and options holds here, too. (ONNX ScatterND-18)
 func (t *Tensor) PutND(indices, src *Tensor, options ...PutOption) error {
-	return t.PutNDAs("PutND", indices, src, options...)
-}
-
-// PutNDAs is to PutND what PutAs is to Put.
-func (t *Tensor) PutNDAs(op string, indices, src *Tensor, options ...PutOption) error {
-	g, err := t.gatheringND(op, 0, indices)
+	g, err := t.gatheringND("PutND", 0, indices)
 	if err != nil {
 		return err
 	}

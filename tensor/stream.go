@@ -183,7 +183,7 @@ func (s *Stream) Trace(hook func(Event)) {
 // allowed, but one from a tensor whose elements are not one run in memory needs
 // a copy first. So do the calls that write elements by name: New, Clone,
 // CopyFrom, Cast, Pack, Unpack, Where, FillWhere, Map, Dequantize, Quantize, QuantizeBlocks, Put
-// and their kin, PermuteInPlace, and the methods Assemble and Overwrite.
+// and their kin, PermuteInPlace and Overwrite.
 func (s *Stream) ForbidCopies(forbid bool) { s.noCopies.Store(forbid) }
 
 // ErrCopy is the error of a call that needs a copy on a stream that forbids
