@@ -93,7 +93,7 @@
 // stream tells the queue which buffers it uses, so that Free takes account of it:
 //
 //	launch(cuda.StreamOf(q), kernel, cuda.PointerOf(src), cuda.PointerOf(dst))
-//	err := q.(device.Sharer).Used(src, dst) // after the launch, before Free
+//	err := q.(device.Sharer).MarkUsed(src, dst) // after the launch, before Free
 //
 // Package opencl has a whole example.
 //

@@ -147,18 +147,12 @@ func TestResolve(t *testing.T) {
 		5: {-1, -1, 4, 4}, -6: {-1, -1, 0, 0}, math.MaxInt64: {-1, -1, 4, 4}, math.MinInt64: {-1, -1, 0, 0},
 	} {
 		for policy, i := range want {
-			x := layout.Index{Extent: 5, Outside: layout.Outside(policy)}
+			x := layout.Index{Extent: 5, OutOfRange: layout.OutOfRange(policy)}
 			got, ok := x.Resolve(index)
-			require.Equal(t, i >= 0, ok, "%d, %v", index, x.Outside)
-			require.Equal(t, max(i, 0), got, "%d, %v", index, x.Outside)
+			require.Equal(t, i >= 0, ok, "%d, %v", index, x.OutOfRange)
+			require.Equal(t, max(i, 0), got, "%d, %v", index, x.OutOfRange)
 		}
 	}
-	for policy := range layout.OutsideClampZero + 1 {
-		back, err := layout.ParseOutside(policy.String())
-		require.NoError(t, err)
-		require.Equal(t, policy, back)
-	}
-	_, err := layout.ParseOutside("never")
-	require.ErrorIs(t, err, layout.ErrInvalid)
-	require.Equal(t, "Outside(7)", layout.Outside(7).String())
+	require.Equal(t, "clampzero", layout.OutOfRangeClampZero.String())
+	require.Equal(t, "OutOfRange(7)", layout.OutOfRange(7).String())
 }

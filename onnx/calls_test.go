@@ -160,7 +160,7 @@ func runReverseSequence(x *tensor.Tensor, v onnx.Opset, batch, time int64, lengt
 }
 
 func reductionAttrs(how device.Reduction, attrs ...onnx.Attr) onnx.Attrs {
-	if how != device.Set {
+	if how != device.ReduceSet {
 		attrs = append(attrs, str("reduction", how.String()))
 	}
 	return attrs

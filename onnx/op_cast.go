@@ -76,9 +76,9 @@ func (d *definition) rounding(attrs Attrs) (how device.Rounding, err error) {
 	switch mode {
 	case "up":
 	case "down":
-		how.Scale = device.Down
+		how.Scale = device.RoundDown
 	case "nearest":
-		how.Scale = device.Nearest
+		how.Scale = device.RoundNearest
 	default:
 		return how, d.invalid("attribute round_mode is %s; it must be up, down or nearest", quote.Name(mode))
 	}

@@ -78,5 +78,5 @@ func (c *call) compress(conditions []bool, axis *int64) error {
 		return err
 	}
 	c.temps = append(c.temps, chosen)
-	return c.set(x.Gather(at, chosen))
+	return c.set(x.Gather(at, chosen, layout.OutOfRangeError))
 }

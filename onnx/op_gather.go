@@ -21,7 +21,7 @@ func gatherOf(d *definition, x, indices *tensor.Tensor, axis int64) (*tensor.Ten
 	if err != nil {
 		return nil, err
 	}
-	return x.Gather(at, indices)
+	return x.Gather(at, indices, layout.OutOfRangeError)
 }
 
 func gatherElements(d *definition, x, indices *tensor.Tensor, axis int64) (*tensor.Tensor, error) {
@@ -29,7 +29,7 @@ func gatherElements(d *definition, x, indices *tensor.Tensor, axis int64) (*tens
 	if err != nil {
 		return nil, err
 	}
-	return x.TakeAlong(at, indices)
+	return x.TakeAlong(at, indices, layout.OutOfRangeError)
 }
 
 // gatherND checks what ONNX asks for beyond GatherND of a tensor: from opset 12 there may be
@@ -41,7 +41,7 @@ func gatherND(d *definition, x, indices *tensor.Tensor, batchDims int64) (*tenso
 	if least := int64(min(x.Rank(), indices.Rank())); batchDims < 0 || batchDims > 0 && batchDims >= least {
 		return nil, d.invalid("by %v: batch_dims is %d; it must not be negative, and less than both ranks", indices.Shape(), batchDims)
 	}
-	return x.GatherND(int(batchDims), indices)
+	return x.GatherND(int(batchDims), indices, layout.OutOfRangeError)
 }
 
 // indexed checks an axis that may count from the end in every version, and that

@@ -110,7 +110,7 @@ func (c *call) oneHot(depth int64, values *tensor.Tensor, axis int64) error {
 	if err != nil {
 		return err
 	}
-	if err := y.PutAlong(at, places, on, device.OutsideSkip); err != nil {
+	if err := y.PutAlong(at, places, on, device.ReduceSet, layout.OutOfRangeSkip); err != nil {
 		return cleanedUp(err, y.Release())
 	}
 	c.puts(on)

@@ -58,11 +58,11 @@ func prepareScatterND(d *definition, attrs Attrs) (kernel, error) {
 func (d *definition) reduction(attrs Attrs) (device.Reduction, error) {
 	name, err := attrs.StrOr("reduction", "none")
 	if err != nil || name == "none" {
-		return device.Set, err
+		return device.ReduceSet, err
 	}
 	how, err := device.ParseReduction(name)
-	if err != nil || how == device.Set || d.since < 18 && how > device.Mul {
-		return device.Set, d.invalid("there is no reduction %s", quote.Name(name))
+	if err != nil || how == device.ReduceSet || d.since < 18 && how > device.ReduceMul {
+		return device.ReduceSet, d.invalid("there is no reduction %s", quote.Name(name))
 	}
 	return how, nil
 }
@@ -81,7 +81,7 @@ func (c *call) scatterElements(indices, updates *tensor.Tensor, axis int64, how 
 		return err
 	}
 	return c.scatter(indices, updates, func(y, indices, updates *tensor.Tensor) error {
-		return y.PutAlong(at, indices, updates, how)
+		return y.PutAlong(at, indices, updates, how, layout.OutOfRangeError)
 	})
 }
 
@@ -90,7 +90,7 @@ func (c *call) scatterND(indices, updates *tensor.Tensor, how device.Reduction) 
 		return err
 	}
 	return c.scatter(indices, updates, func(y, indices, updates *tensor.Tensor) error {
-		return y.PutND(indices, updates, how)
+		return y.PutND(indices, updates, how, layout.OutOfRangeError)
 	})
 }
 

@@ -53,7 +53,7 @@ func TestTriluOfAllSizes(t *testing.T) {
 				}
 				y, err := runTrilu(x, 14, upper, int64(k))
 				require.NoError(t, err)
-				require.NoError(t, y.Read(got[:n]))
+				require.NoError(t, y.ReadInto(got[:n]))
 				if !equal(want[:n], got[:n]) {
 					t.Fatalf("upper %v, %dx%d, k %d: %v", upper, rows, columns, k, got[:n])
 				}

@@ -34,7 +34,7 @@ func (backend) Open(index int) (device.Device, error) {
 }
 
 // Device is an OpenCL device. It has the methods of device.Device, device.GLSharer,
-// device.HostAllocator and device.Noter beside those below. Its queues are device.Allocator,
+// device.HostAllocator and device.Diagnostics beside those below. Its queues are device.Allocator,
 // AsyncQueue, KernelNamer and Sharer, too, and their events device.TimedEvent.
 type Device struct {
 	*gpu.Device

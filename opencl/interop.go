@@ -33,7 +33,7 @@ func Library() (path string, handle uintptr, err error) {
 
 // MemoryOf returns a buffer's cl_mem, valid until the buffer is freed; 0 for a buffer
 // of no bytes, or of another backend. A program that queues work of its own on it calls
-// Used of device.Sharer before the buffer is freed.
+// MarkUsed of device.Sharer before the buffer is freed.
 func MemoryOf(b device.Buffer) uintptr {
 	if buffer, ok := b.(*gpu.Buffer); ok && buffer != nil {
 		if m, ok := buffer.Mem().(*memory); ok {

@@ -34,11 +34,11 @@ func FromHostBytes(t layout.DType, data []byte, dims ...int64) (*Tensor, error) 
 	if err != nil {
 		return nil, named(op, t, err)
 	}
-	return own(Host(), &memory{buffer: cpu.Wrap(data), lent: true}, t, l).publish(), nil
+	return own(Host(), &memory{buffer: cpu.Wrap(data), borrowed: true}, t, l).publish(), nil
 }
 
-// wrap returns a tensor over memory of n elements, which is the caller's if it is lent.
-func wrap(op string, t layout.DType, data []byte, n int64, dims []int64, lent bool) (*Tensor, error) {
+// wrap returns a tensor over memory of n elements, which is the caller's if it is borrowed.
+func wrap(op string, t layout.DType, data []byte, n int64, dims []int64, borrowed bool) (*Tensor, error) {
 	if err := checkCount(op, t, dims, n); err != nil {
 		return nil, err
 	}
@@ -46,7 +46,7 @@ func wrap(op string, t layout.DType, data []byte, n int64, dims []int64, lent bo
 	if err != nil {
 		return nil, err
 	}
-	return own(Host(), &memory{buffer: cpu.Wrap(data), lent: lent}, t, l), nil
+	return own(Host(), &memory{buffer: cpu.Wrap(data), borrowed: borrowed}, t, l), nil
 }
 
 // maxInts bounds what AppendInts returns: a tensor that repeats one element

@@ -89,7 +89,7 @@ func TestUnsharedOnOtherStreams(t *testing.T) {
 			y, err := tensor.FromSlice(on, []int32{5, 6, 7, 8})
 			require.NoError(t, err)
 			defer y.Release()
-			return y.Gather(0, x)
+			return y.Gather(0, x, layout.OutOfRangeError)
 		},
 		"To": func(on *tensor.Stream, x *tensor.Tensor) (*tensor.Tensor, error) { return x.To(on) },
 	} {

@@ -78,7 +78,7 @@ func (q *scopeClosingQueue) Convert(dst, src device.Operand, how device.Rounding
 	return q.Queue.Convert(dst, src, how)
 }
 
-func (q *scopeClosingQueue) Take(dst, src, at device.Operand, by ...device.Index) error {
+func (q *scopeClosingQueue) Take(dst, src, at device.Operand, by ...layout.Index) error {
 	q.close()
 	return q.Queue.Take(dst, src, at, by...)
 }
@@ -143,8 +143,9 @@ func makers(t *testing.T, s *tensor.Stream) map[string]func() (*tensor.Tensor, e
 		"FromReaderAt": func() (*tensor.Tensor, error) {
 			return tensor.FromReaderAt(s, layout.Int8, strings.NewReader("abc"), 0, 3)
 		},
-		"FromBuffer":       func() (*tensor.Tensor, error) { return tensor.FromBuffer(s, buffer(), x.DType(), x.Layout(), false) },
-		"FromSharedBuffer": func() (*tensor.Tensor, error) { return tensor.FromSharedBuffer(s, buffer(), x.DType(), x.Layout()) },
+		"BorrowBuffer": func() (*tensor.Tensor, error) { return tensor.BorrowBuffer(s, x.Buffer(), x.DType(), x.Layout()) },
+		"OwnBuffer":    func() (*tensor.Tensor, error) { return tensor.OwnBuffer(s, buffer(), x.DType(), x.Layout()) },
+		"ShareBuffer":  func() (*tensor.Tensor, error) { return tensor.ShareBuffer(s, buffer(), x.DType(), x.Layout()) },
 		"Assemble": func() (*tensor.Tensor, error) {
 			return tensor.Assemble(s, "op", layout.Float32, []int64{2, 3}, tensor.Part{}, tensor.Part{Src: x})
 		},
@@ -152,12 +153,12 @@ func makers(t *testing.T, s *tensor.Stream) map[string]func() (*tensor.Tensor, e
 		"Bitcast":          func() (*tensor.Tensor, error) { return x.Bitcast(layout.Int32) },
 		"Cast":             func() (*tensor.Tensor, error) { return x.Cast(layout.Int8, device.Rounding{}) },
 		"Cast to strings":  func() (*tensor.Tensor, error) { return x.Cast(layout.String, device.Rounding{}) },
-		"Gather":           func() (*tensor.Tensor, error) { return x.Gather(1, at) },
-		"Gather, host":     func() (*tensor.Tensor, error) { return xt.Gather(0, onHost) },
-		"Gather of none":   func() (*tensor.Tensor, error) { return none.Gather(0, at) },
-		"Gather, skip":     func() (*tensor.Tensor, error) { return x.Gather(1, at, device.OutsideSkip) },
-		"TakeAlong":        func() (*tensor.Tensor, error) { return x.TakeAlong(0, elements) },
-		"GatherND":         func() (*tensor.Tensor, error) { return x.GatherND(0, tuples) },
+		"Gather":           func() (*tensor.Tensor, error) { return x.Gather(1, at, layout.OutOfRangeError) },
+		"Gather, host":     func() (*tensor.Tensor, error) { return xt.Gather(0, onHost, layout.OutOfRangeError) },
+		"Gather of none":   func() (*tensor.Tensor, error) { return none.Gather(0, at, layout.OutOfRangeError) },
+		"Gather, skip":     func() (*tensor.Tensor, error) { return x.Gather(1, at, layout.OutOfRangeSkip) },
+		"TakeAlong":        func() (*tensor.Tensor, error) { return x.TakeAlong(0, elements, layout.OutOfRangeError) },
+		"GatherND":         func() (*tensor.Tensor, error) { return x.GatherND(0, tuples, layout.OutOfRangeError) },
 		"SliceAt":          func() (*tensor.Tensor, error) { return x.SliceAt(starts, 1, 2) },
 		"Iota":             func() (*tensor.Tensor, error) { return tensor.Iota(s, layout.Int32, 0, 2, 3) },
 		"Iota of one axis": func() (*tensor.Tensor, error) { return tensor.Iota(s, layout.Int32, 0, 2) },
@@ -166,8 +167,8 @@ func makers(t *testing.T, s *tensor.Stream) map[string]func() (*tensor.Tensor, e
 		"Concat of none":   func() (*tensor.Tensor, error) { return tensor.Concat(0, none, none) },
 		"Stack":            func() (*tensor.Tensor, error) { return tensor.Stack(0, x, x) },
 		"Split":            func() (*tensor.Tensor, error) { return first(x.Split(1, 3)) },
-		"Map":              func() (*tensor.Tensor, error) { return bytes.Map(table) },
-		"Map, reversed":    func() (*tensor.Tensor, error) { return bytes.Map(scattered) },
+		"Lookup":           func() (*tensor.Tensor, error) { return bytes.Lookup(table) },
+		"Lookup, reversed": func() (*tensor.Tensor, error) { return bytes.Lookup(scattered) },
 		"PermuteInPlace":   func() (*tensor.Tensor, error) { return x.PermuteInPlace(1, 0) },
 		"Pad": func() (*tensor.Tensor, error) {
 			return x.Pad(tensor.PadConstant, nil, tensor.Padding{Before: 1}, tensor.Padding{})
@@ -353,7 +354,7 @@ func TestBugScopeFreesLentBuffer(t *testing.T) {
 	for i := range 20000 {
 		b, err := s.Device().Alloc(64)
 		require.NoError(t, err)
-		x, err := tensor.FromBuffer(s, b, layout.Int32, l, true)
+		x, err := tensor.BorrowBuffer(s, b, layout.Int32, l)
 		require.NoError(t, err)
 		require.NoError(t, b.Free(), "round %d", i)
 		require.NoError(t, x.Release())

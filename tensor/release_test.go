@@ -77,7 +77,7 @@ func TestUseAfterRelease(t *testing.T) {
 			"Pack":           func() (*tensor.Tensor, error) { return x.Pack(layout.Int4) },
 			"CopyFrom it":    func() (*tensor.Tensor, error) { return nil, dst.CopyFrom(x) },
 			"CopyFrom to it": func() (*tensor.Tensor, error) { return nil, x.CopyFrom(dst) },
-			"Read":           func() (*tensor.Tensor, error) { return nil, x.Read([]int32{}) },
+			"ReadInto":       func() (*tensor.Tensor, error) { return nil, x.ReadInto([]int32{}) },
 			"Bytes":          func() (*tensor.Tensor, error) { _, err := x.Bytes(); return nil, err },
 			"Values":         func() (*tensor.Tensor, error) { _, err := tensor.Values[string](x); return nil, err },
 			"AppendInts":     func() (*tensor.Tensor, error) { _, err := x.AppendInts(nil); return nil, err },
@@ -155,15 +155,15 @@ func TestFailuresLeaveNothing(t *testing.T) {
 	dev.fail = broken
 	before := dev.Stats()
 	for name, call := range map[string]func() (*tensor.Tensor, error){
-		"FromSlice of float":   func() (*tensor.Tensor, error) { return tensor.FromSlice(s, []float32{1}) },
-		"FromBytes of int8":    func() (*tensor.Tensor, error) { return tensor.FromBytes(s, layout.Int8, []byte{1}, 1) },
-		"New of int8":          func() (*tensor.Tensor, error) { return tensor.New(s, layout.Int8, 1) },
-		"Clone of int8[3,4]":   func() (*tensor.Tensor, error) { return x.Clone() },
-		"Reshape of int8[4,3]": func() (*tensor.Tensor, error) { return y.Reshape(12) },
-		"Read of int8[4,3]":    func() (*tensor.Tensor, error) { return nil, y.Read(make([]int8, 12)) },
-		"Bytes of int8[3,4]":   func() (*tensor.Tensor, error) { _, err := x.Bytes(); return nil, err },
-		"Pack of int8[3,4]":    func() (*tensor.Tensor, error) { return x.Pack(layout.Int2) },
-		"To of int8[3]":        func() (*tensor.Tensor, error) { return h.To(s) },
+		"FromSlice of float":    func() (*tensor.Tensor, error) { return tensor.FromSlice(s, []float32{1}) },
+		"FromBytes of int8":     func() (*tensor.Tensor, error) { return tensor.FromBytes(s, layout.Int8, []byte{1}, 1) },
+		"New of int8":           func() (*tensor.Tensor, error) { return tensor.New(s, layout.Int8, 1) },
+		"Clone of int8[3,4]":    func() (*tensor.Tensor, error) { return x.Clone() },
+		"Reshape of int8[4,3]":  func() (*tensor.Tensor, error) { return y.Reshape(12) },
+		"ReadInto of int8[4,3]": func() (*tensor.Tensor, error) { return nil, y.ReadInto(make([]int8, 12)) },
+		"Bytes of int8[3,4]":    func() (*tensor.Tensor, error) { _, err := x.Bytes(); return nil, err },
+		"Pack of int8[3,4]":     func() (*tensor.Tensor, error) { return x.Pack(layout.Int2) },
+		"To of int8[3]":         func() (*tensor.Tensor, error) { return h.To(s) },
 		"CopyFrom of int8[3,4]": func() (*tensor.Tensor, error) {
 			return nil, x.CopyFrom(x)
 		},

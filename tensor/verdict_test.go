@@ -89,11 +89,11 @@ func TestTrace(t *testing.T) {
 	}, to.take(), "a copy, then the transfer")
 	row := keep(t)(x.Slice(0, 1, 2, 1))
 	to.take()
-	require.NoError(t, row.Read(make([]float32, 3)))
+	require.NoError(t, row.ReadInto(make([]float32, 3)))
 	_, err = row.Bytes()
 	require.NoError(t, err)
 	require.Equal(t, []string{
-		"Read float [1,3]:{3,1}+3 -> [1,3]:{3,1}+0: transfer of 12 bytes",
+		"ReadInto float [1,3]:{3,1}+3 -> [1,3]:{3,1}+0: transfer of 12 bytes",
 		"Bytes float [1,3]:{3,1}+3 -> [1,3]:{3,1}+0: transfer of 12 bytes",
 	}, to.take())
 	i := keep(t)(tensor.FromSlice(s, []int64{1, 2, 3}))

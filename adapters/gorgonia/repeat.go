@@ -165,7 +165,7 @@ func (r *repetition) take(op string, y, x *tensor.Tensor) error {
 	}
 	defer at.Release()
 	from, which := x.Operand(), at.Operand()
-	by := device.Index{Extent: r.in[r.axis], Stride: from.Layout.Stride(r.axis)}
+	by := layout.Index{Extent: r.in[r.axis], Stride: from.Layout.Stride(r.axis)}
 	if from.Layout, err = from.Layout.Slice(r.axis, 0, 1, 1); err == nil {
 		from.Layout, err = from.Layout.Expand(r.out...)
 	}

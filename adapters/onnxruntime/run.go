@@ -257,7 +257,7 @@ func adopt(home *tensor.Stream, t layout.DType, v ort.Value) (*tensor.Tensor, er
 		return nil, err
 	}
 	buffer := home.Device().(device.HostMemory).WrapHost(memory)
-	return tensor.FromBuffer(home, buffer, t, l, false)
+	return tensor.OwnBuffer(home, buffer, t, l)
 }
 
 // goMemory returns the elements of a tensor.

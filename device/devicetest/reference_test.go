@@ -327,7 +327,7 @@ func (q *refQueue) Convert(dst, src device.Operand, how device.Rounding) error {
 	}, src)
 }
 
-func (q *refQueue) Take(dst, src, at device.Operand, by ...device.Index) error {
+func (q *refQueue) Take(dst, src, at device.Operand, by ...layout.Index) error {
 	rules := backend.CheckTake(&dst, &src, &at, by)
 	if q.dev.has("indices as bytes") && at.Type == layout.Uint8 {
 		rules = nil
@@ -359,7 +359,7 @@ func mover(dst, src device.Operand) func(p, s int64) {
 	}
 }
 
-func (q *refQueue) Put(dst, src, at device.Operand, how device.Reduction, by ...device.Index) error {
+func (q *refQueue) Put(dst, src, at device.Operand, how device.Reduction, by ...layout.Index) error {
 	rules := backend.CheckPut(&dst, &src, &at, how, by)
 	if q.dev.has("puts meet") && dst.Buffer == src.Buffer && dst.Buffer != nil {
 		rules = nil
@@ -373,7 +373,7 @@ func (q *refQueue) Put(dst, src, at device.Operand, how device.Reduction, by ...
 	by = slices.Clone(by)
 	return q.count(dst, func() {
 		move := mover(dst, src)
-		if how != device.Set {
+		if how != device.ReduceSet {
 			move = func(p, s int64) { oracle.Reduce(memory(dst.Buffer), p, memory(src.Buffer), s, dst.Type, how) }
 		}
 		if q.dev.has("first put wins") {

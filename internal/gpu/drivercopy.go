@@ -29,8 +29,8 @@ func CopyByDriver(d *Device, q device.Queue, dst, src device.Buffer, bytes int64
 		return nil
 	}
 	return While(d, op, func() error {
-		// Before, too: Used refuses buffers that are freed.
-		if err := queue.Used(dst, src); err != nil {
+		// Before, too: MarkUsed refuses buffers that are freed.
+		if err := queue.MarkUsed(dst, src); err != nil {
 			return err
 		}
 		to, from := dst.(*Buffer), src.(*Buffer)
@@ -38,6 +38,6 @@ func CopyByDriver(d *Device, q device.Queue, dst, src device.Buffer, bytes int64
 			return err
 		}
 		to.depend(0, bytes, true, from.suspects(0, bytes, nil))
-		return queue.Used(dst, src)
+		return queue.MarkUsed(dst, src)
 	})
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/internal/backend"
+	"github.com/restride/restride/internal/rounding"
 	"github.com/restride/restride/layout"
 )
 
@@ -95,7 +96,7 @@ func (o *Operation) plan(t Target) (Launch, error) {
 	case OpTake:
 		return planTake(*dst.Layout, *src.Layout, *at.Layout, by, bits, at.Type.Bits(), t)
 	case OpPut:
-		if o.Reduction != device.Set {
+		if o.Reduction != device.ReduceSet {
 			return planReduce(*dst.Layout, *src.Layout, *at.Layout, by, dst.Type, o.Reduction, at.Type.Bits(), t)
 		}
 		return planPut(*dst.Layout, *src.Layout, *at.Layout, by, bits, at.Type.Bits(), t)
@@ -142,13 +143,13 @@ func (o *Operation) key() key {
 		case backend.AsPack:
 			k.signed = backend.IsSigned(src)
 		case backend.ByValue:
-			k.to, k.from, k.how = dst, src, o.How.For(dst)
+			k.to, k.from, k.how = dst, src, rounding.For(o.How, dst)
 		}
 	case OpTake:
 		k.atBits = uint8(o.Operands[At].Type.Bits())
 	case OpPut:
 		k.atBits = uint8(o.Operands[At].Type.Bits())
-		if k.reduction = o.Reduction; k.reduction != device.Set {
+		if k.reduction = o.Reduction; k.reduction != device.ReduceSet {
 			k.to = dst
 		}
 	case OpDequantize, OpQuantize:

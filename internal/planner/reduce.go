@@ -47,7 +47,7 @@ func reducing(t layout.DType, how device.Reduction) uint64 {
 // folds reports whether elements must be reduced in order: sums and products of floats are
 // rounded, and there may be no atomic operations.
 func (t Target) folds(of layout.DType, how device.Reduction) bool {
-	rounded := numeric.KindOf(of) == numeric.FloatKind && (how == device.Add || how == device.Mul)
+	rounded := numeric.KindOf(of) == numeric.FloatKind && (how == device.ReduceAdd || how == device.ReduceMul)
 	return rounded || t.Atomics32 && of.Bits() > 32
 }
 

@@ -130,7 +130,7 @@ func (p *problem) appendIndices(k, indices *parameters, by []layout.Index, per i
 	k.na, k.sa = uint32(len(by)), indices.s
 	k.more = indices.encode(0)[headerBytes:]
 	for _, x := range by {
-		flags := uint64(x.Outside)
+		flags := uint64(x.OutOfRange)
 		if p.puts {
 			flags |= 1 << 32
 		}
