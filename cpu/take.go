@@ -7,6 +7,7 @@ import (
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/internal/backend"
+	"github.com/restride/restride/internal/indexing"
 	"github.com/restride/restride/layout"
 )
 
@@ -48,7 +49,7 @@ func (q *Queue) moveIndexed(op string, dst, src, at *device.Operand, how device.
 		return err
 	}
 	defer q.releaseMemory(to, from, indices)
-	if dst.Layout.Count() == 0 || layout.LeadNowhere(by) {
+	if dst.Layout.Count() == 0 || indexing.LeadNowhere(by) {
 		return nil
 	}
 	t := takes.Get().(*take)
@@ -166,7 +167,7 @@ func (t *take) load(dst, src, at *device.Operand, by []layout.Index) {
 // widen makes elements as wide as layouts and indices allow, up to a limit, and returns how
 // wide.
 func (t *take) widen(bits, limit int, sides ...*layout.Layout) int {
-	wide := layout.Widen(bits, layout.WidthLimit(t.by, bits, limit), sides...)
+	wide := layout.Widen(bits, indexing.WidthLimit(t.by, bits, limit), sides...)
 	for i := range t.by {
 		t.by[i].Stride /= int64(wide / bits)
 	}

@@ -1,6 +1,7 @@
 package onnx
 
 import (
+	"github.com/restride/restride/internal/shapes"
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/tensor"
 )
@@ -42,12 +43,12 @@ func (c *call) concat(axis int64) error {
 		return err
 	}
 	home := tensor.Host()
-	shapes := make([]layout.Shape, len(pieces))
+	all := make([]layout.Shape, len(pieces))
 	for i, p := range pieces {
-		shapes[i] = p.dims
+		all[i] = p.dims
 		home = farther(home, p.stream())
 	}
-	dims, err := layout.ConcatShape(c.d.name, at, shapes...)
+	dims, err := shapes.Concat(c.d.name, at, all...)
 	if err != nil {
 		return err
 	}

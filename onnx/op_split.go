@@ -2,6 +2,7 @@ package onnx
 
 import (
 	"github.com/restride/restride/device/budget"
+	"github.com/restride/restride/internal/shapes"
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/tensor"
 )
@@ -107,7 +108,7 @@ func (c *call) split(axis int64, sizes []int64) error {
 	if len(sizes) != len(c.out) {
 		return c.d.invalid("split %v has %d sizes; %d outputs are wanted", layout.Shape(sizes).Clone(), len(sizes), len(c.out))
 	}
-	if err := layout.CheckSplit(c.d.name, at, c.x.Dim(at), sizes); err != nil {
+	if err := shapes.CheckSplit(c.d.name, at, c.x.Dim(at), sizes); err != nil {
 		return err
 	}
 	from := int64(0)

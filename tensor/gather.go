@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/indexing"
 	"github.com/restride/restride/layout"
 )
 
@@ -209,7 +210,7 @@ func (g *gathering) setPolicy(policy layout.OutOfRange) error {
 
 // checkExtents refuses indices of an axis that has no elements, unless they are left out.
 func (g *gathering) checkExtents(indices *Tensor) error {
-	if indices.Count() > 0 && layout.LeadNowhere(g.by) && !g.skips() {
+	if indices.Count() > 0 && indexing.LeadNowhere(g.by) && !g.skips() {
 		return layout.Errorf(device.ErrInvalid, g.op, "there are indices of an axis of extent 0, which has no elements")
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/internal/backend"
+	"github.com/restride/restride/internal/indexing"
 	"github.com/restride/restride/internal/oracle"
 	"github.com/restride/restride/layout"
 )
@@ -335,7 +336,7 @@ func (q *refQueue) Take(dst, src, at device.Operand, by ...layout.Index) error {
 	if err := q.first(q.dev.of(dst.Buffer, src.Buffer, at.Buffer), rules); err != nil {
 		return err
 	}
-	if layout.LeadNowhere(by) {
+	if indexing.LeadNowhere(by) {
 		return nil
 	}
 	by = slices.Clone(by)
@@ -367,7 +368,7 @@ func (q *refQueue) Put(dst, src, at device.Operand, how device.Reduction, by ...
 	if err := q.first(q.dev.of(dst.Buffer, src.Buffer, at.Buffer), rules); err != nil {
 		return err
 	}
-	if layout.LeadNowhere(by) {
+	if indexing.LeadNowhere(by) {
 		return nil
 	}
 	by = slices.Clone(by)

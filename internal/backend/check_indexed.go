@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/indexing"
 	"github.com/restride/restride/layout"
 )
 
@@ -47,7 +48,7 @@ func CheckPut(dst, src, at *device.Operand, how device.Reduction, by []layout.In
 // checkMoved checks the operand whose elements indices name: where they name none, it needs
 // no place for one.
 func checkMoved(op, role string, o *device.Operand, by []layout.Index) error {
-	if layout.LeadNowhere(by) {
+	if indexing.LeadNowhere(by) {
 		return checkType(op, role, o)
 	}
 	return CheckOperand(op, role, o)
@@ -90,14 +91,14 @@ func checkIndexed(op string, dst, src, at *device.Operand, by []layout.Index, pu
 			return invalid(op, "%v to %v: index %d has extent 0, in which no index lies", *src, *dst, i)
 		}
 	}
-	if layout.LeadNowhere(by) {
+	if indexing.LeadNowhere(by) {
 		return nil
 	}
 	ofDst, ofSrc, moved, role := []layout.Index(nil), by, src, "src"
 	if put {
 		ofDst, ofSrc, moved, role = by, nil, dst, "dst"
 	}
-	lo, hi, ok := layout.Reach(&moved.Layout, by)
+	lo, hi, ok := indexing.Reach(&moved.Layout, by)
 	if !ok || !reaches(moved, lo, hi) {
 		return invalid(op, "%s %v reaches beyond its buffer of size %d by its indices %v", role, *moved, moved.Buffer.Size(), by)
 	}
@@ -123,7 +124,7 @@ func checkIndexed(op string, dst, src, at *device.Operand, by []layout.Index, pu
 // BytesOf returns the first and the last byte (of strings: the string) of an
 // operand that has elements, all of them in its buffer: with indices, of all that they reach.
 func BytesOf(o *device.Operand, by []layout.Index) (ends [2]int64) {
-	lo, hi, _ := layout.Reach(&o.Layout, by)
+	lo, hi, _ := indexing.Reach(&o.Layout, by)
 	switch w := int64(o.Type.Bits()); {
 	case w == 0:
 		return [2]int64{lo, hi}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/indexing"
 	"github.com/restride/restride/layout"
 )
 
@@ -27,7 +28,7 @@ func Put(d, s, a layout.Layout, at []byte, t layout.DType, by []layout.Index, mo
 
 // indexed walks two layouts in row-major order, with what the indices add.
 func indexed(d, s, a layout.Layout, at []byte, t layout.DType, by []layout.Index, visit func(p, q, by int64)) (wrong []int64) {
-	if layout.LeadNowhere(by) {
+	if indexing.LeadNowhere(by) {
 		return nil
 	}
 	number := int64(0)
@@ -108,8 +109,8 @@ func (c Case) walkableIndices() bool {
 		}
 	}
 	moved := c.moved()
-	_, _, ok := layout.Reach(moved, c.By)
-	return ok || layout.LeadNowhere(c.By)
+	_, _, ok := indexing.Reach(moved, c.By)
+	return ok || indexing.LeadNowhere(c.By)
 }
 
 // moved is the layout that indices move.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/indexing"
 	"github.com/restride/restride/internal/numeric"
 	"github.com/restride/restride/layout"
 )
@@ -61,7 +62,7 @@ func planReduce(dst, src, at layout.Layout, by []layout.Index, of layout.DType, 
 	layout.Merge(&d, &s, &a)
 	p.sBits = of.Bits()
 	p.walk(d, s, src.Offset(), dst.Offset(), of.Bits(), 1)
-	if layout.LeadNowhere(by) {
+	if indexing.LeadNowhere(by) {
 		p.bytes = 0
 	}
 	l, err := p.plan("put", func(p *problem, k *parameters) (Spec, error) {

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"slices"
 
+	"github.com/restride/restride/internal/indexing"
 	"github.com/restride/restride/layout"
 )
 
@@ -94,12 +95,12 @@ func repeats(l *layout.Layout) bool {
 func (p *problem) planIndexed(kind string, d, s, a *layout.Layout, by []layout.Index, bits, atBits int, dOffset, sOffset int64) (Launch, error) {
 	wide := bits
 	if !p.reduces {
-		wide = layout.Widen(bits, layout.WidthLimit(by, bits, 128), d, s, a)
+		wide = layout.Widen(bits, indexing.WidthLimit(by, bits, 128), d, s, a)
 	}
 	per := int64(wide / bits)
 	p.sBits = wide
 	p.walk(*d, *s, dOffset, sOffset, wide, per)
-	if layout.LeadNowhere(by) {
+	if indexing.LeadNowhere(by) {
 		p.bytes = 0
 	}
 

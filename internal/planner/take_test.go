@@ -13,6 +13,7 @@ import (
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/internal/dl"
+	"github.com/restride/restride/internal/indexing"
 	"github.com/restride/restride/internal/planner"
 	"github.com/restride/restride/layout"
 )
@@ -187,7 +188,7 @@ func TestTakeFarApart(t *testing.T) {
 				what := fmt.Sprint(l.Spec)
 
 				_, dEnd, _ := dst.Extent()
-				_, sEnd, _ := layout.Reach(&src, by)
+				_, sEnd, _ := indexing.Reach(&src, by)
 				_, aEnd, _ := at.Extent()
 				to, free := h.buffer(dEnd+1, bits, bits, 0)
 				from, free2 := h.buffer(sEnd+1, bits, bits, 0)
