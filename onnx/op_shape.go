@@ -52,7 +52,9 @@ func (c *call) facts(values []int64, dims ...int64) error {
 	if err != nil {
 		return err
 	}
-	c.temps = append(c.temps, seen)
+	if err := seen.Release(); err != nil {
+		return err
+	}
 	return c.set(tensor.FromHost(values, dims...))
 }
 

@@ -13,13 +13,14 @@ import (
 // nothing is copied (but strings, which are), so the slice must not be changed
 // while the tensor or a view of it is in use. Without dims it has one axis.
 func FromHost[T layout.Element](data []T, dims ...int64) (*Tensor, error) {
-	if strs, ok := layout.Plain(data).([]string); ok {
-		return fromSlice(Host(), "FromHost", strs, dims)
+	t := layout.TypeOf[T]()
+	if t == layout.String {
+		return fromSlice(Host(), "FromHost", data, dims)
 	}
 	if dims == nil {
 		dims = []int64{int64(len(data))}
 	}
-	return published(wrap("FromHost", layout.TypeOf[T](), bytesOfSlice(data), int64(len(data)), dims, true))
+	return published(wrap("FromHost", t, bytesOfSlice(data), int64(len(data)), dims, true))
 }
 
 // FromHostBytes is FromHost for any type but String: over the caller's packed
