@@ -309,7 +309,7 @@ func (f taken) ready(b *testing.B) (call func() error, bytes int64) {
 		clear(m) // first touch
 	}
 	f.index(at.Buffer)
-	by := []device.Index{{Extent: f.table, Stride: f.width}}
+	by := []layout.Index{{Extent: f.table, Stride: f.width}}
 	return func() error { return q.Take(dst, src, at, by...) }, dst.Buffer.Size()
 }
 

@@ -4,8 +4,8 @@ import (
 	"math/bits"
 	"unsafe"
 
-	"github.com/restride/restride/device"
 	"github.com/restride/restride/internal/numeric"
+	"github.com/restride/restride/internal/rounding"
 	"github.com/restride/restride/internal/simd"
 )
 
@@ -133,7 +133,7 @@ func narrowOf(to *number) *simd.Narrow {
 	}
 	// What is too much becomes what comes after the largest: an infinity, or a NaN.
 	most := uint32(to.largest)
-	if to.excess != device.ToLargest {
+	if to.overflow != rounding.ToLargest {
 		most++
 	}
 	r.Most = most<<shift + uint32(bias-f.Bias)<<mantissa

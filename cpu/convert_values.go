@@ -7,29 +7,30 @@ import (
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/internal/numeric"
+	"github.com/restride/restride/internal/rounding"
 	"github.com/restride/restride/layout"
 )
 
 // number is an element type as a conversion needs it: the meaning of its bits, and the
 // result for values that it does not have.
 type number struct {
-	bits    int
-	kind    numeric.Kind
-	format  numeric.FloatFormat
-	excess  device.Excess
-	scale   device.Direction
-	legacy  bool
-	wraps   bool   // floats out of an integer's range keep their low bits
-	cuts    bool   // floats are rounded towards zero
-	sign    uint64 // the sign's bit
-	largest uint64 // the largest finite float
-	nan     uint64
+	bits     int
+	kind     numeric.Kind
+	format   numeric.FloatFormat
+	overflow rounding.Overflow
+	scale    device.RoundDirection
+	legacy   bool
+	wraps    bool   // floats out of an integer's range keep their low bits
+	cuts     bool   // floats are rounded towards zero
+	sign     uint64 // the sign's bit
+	largest  uint64 // the largest finite float
+	nan      uint64
 }
 
 func numberOf(t layout.DType, how device.Rounding) *number {
 	f := &number{
-		bits: t.Bits(), kind: numeric.KindOf(t), excess: how.Excess(t),
-		scale: how.Scale, legacy: how.Legacy, wraps: how.Wraps(t), cuts: how.Truncates(t), sign: 1 << (t.Bits() - 1),
+		bits: t.Bits(), kind: numeric.KindOf(t), overflow: rounding.OverflowOf(how, t),
+		scale: how.Scale, legacy: how.Legacy, wraps: rounding.Wraps(how, t), cuts: rounding.Truncates(how, t), sign: 1 << (t.Bits() - 1),
 	}
 	if f.kind != numeric.FloatKind {
 		return f
@@ -160,7 +161,7 @@ func (f *number) whole(v value) uint64 {
 // encodeScale rounds to a power of two, which may be out of range then.
 func (f *number) encodeScale(v value) uint64 {
 	tooMuch, tooLittle := f.largest, uint64(0)
-	if f.excess == device.ToNaN {
+	if f.overflow == rounding.ToNaN {
 		tooMuch, tooLittle = f.nan, f.nan
 	}
 	switch {
@@ -174,7 +175,7 @@ func (f *number) encodeScale(v value) uint64 {
 	zeros := bits.LeadingZeros64(v.magnitude)
 	fraction := v.magnitude << zeros << 1
 	p := v.exponent + 63 - zeros + f.format.Bias
-	if f.scale == device.Up && fraction != 0 || f.scale == device.Nearest && fraction>>63 == 1 {
+	if f.scale == device.RoundUp && fraction != 0 || f.scale == device.RoundNearest && fraction>>63 == 1 {
 		p++
 	}
 	switch {
@@ -215,8 +216,8 @@ func (f *number) encodeFloat(v value) uint64 {
 	}
 	nan := v.nan
 	if r > f.largest {
-		nan = nan || f.excess == device.ToNaN
-		if r = f.largest + 1; f.excess == device.ToLargest {
+		nan = nan || f.overflow == rounding.ToNaN
+		if r = f.largest + 1; f.overflow == rounding.ToLargest {
 			r = f.largest
 		}
 	}

@@ -19,9 +19,9 @@ func TestKernelName(t *testing.T) {
 	dev, err := Open()
 	require.NoError(t, err)
 	defer dev.Close()
-	queue, err := dev.NewQueue()
+	opened, err := dev.NewQueue()
 	require.NoError(t, err)
-	q := queue.(*Queue)
+	q := opened.(*queue)
 	for _, c := range []struct {
 		name, class, kernel string
 		plans, ran          bool // kept
@@ -41,7 +41,7 @@ func TestKernelName(t *testing.T) {
 			_, hi, _ := l.Extent()
 			var b device.Buffer
 			if o.DstType == layout.String {
-				b, err = dev.AllocStrings(hi + 1)
+				b, err = dev.(device.StringAllocator).AllocStrings(hi + 1)
 			} else {
 				b, err = dev.Alloc((hi+1)*int64(o.DstType.Bits())/8 + 1)
 			}
@@ -66,7 +66,7 @@ func TestKernelName(t *testing.T) {
 // TestExplainQueue: an explanation has the answers of all planners.
 func TestExplainQueue(t *testing.T) {
 	Force(t, simd.None)
-	q := &Queue{}
+	q := &queue{}
 	explain := func(name string) []string {
 		o, err := oracle.ParseCase(name)
 		require.NoError(t, err)

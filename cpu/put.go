@@ -238,7 +238,7 @@ func storeBits(p unsafe.Pointer, at int64, bits int, v uint64) {
 func reducer(t layout.DType, how device.Reduction) func(a, b uint64) uint64 {
 	switch numeric.KindOf(t) {
 	case numeric.BoolKind:
-		if how == device.Add || how == device.Max {
+		if how == device.ReduceAdd || how == device.ReduceMax {
 			return func(a, b uint64) uint64 { return min(a|b, 1) }
 		}
 		return func(a, b uint64) uint64 { return min(a, b, 1) }
@@ -251,9 +251,9 @@ func reducer(t layout.DType, how device.Reduction) func(a, b uint64) uint64 {
 		less = func(a, b uint64) bool { return int64(a<<unused) < int64(b<<unused) }
 	}
 	switch how {
-	case device.Add:
+	case device.ReduceAdd:
 		return func(a, b uint64) uint64 { return a + b }
-	case device.Mul:
+	case device.ReduceMul:
 		return func(a, b uint64) uint64 { return a * b }
 	}
 	return extreme(how, less)
@@ -262,7 +262,7 @@ func reducer(t layout.DType, how device.Reduction) func(a, b uint64) uint64 {
 // extreme returns the reduction Min or Max.
 func extreme(how device.Reduction, less func(a, b uint64) bool) func(a, b uint64) uint64 {
 	return func(a, b uint64) uint64 {
-		if less(b, a) == (how == device.Min) {
+		if less(b, a) == (how == device.ReduceMin) {
 			return b
 		}
 		return a
@@ -275,11 +275,11 @@ func floatReducer(t layout.DType, how device.Reduction) func(a, b uint64) uint64
 	f, double := numberOf(t, device.Rounding{Unsaturated: true}), numberOf(layout.Float64, device.Rounding{})
 	apply := func(x, y float64) float64 { return x + y }
 	switch how {
-	case device.Mul:
+	case device.ReduceMul:
 		apply = func(x, y float64) float64 { return x * y }
-	case device.Min:
+	case device.ReduceMin:
 		apply = math.Min
-	case device.Max:
+	case device.ReduceMax:
 		apply = math.Max
 	}
 	return func(a, b uint64) uint64 {

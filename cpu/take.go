@@ -7,11 +7,12 @@ import (
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/internal/backend"
+	"github.com/restride/restride/internal/indexing"
 	"github.com/restride/restride/layout"
 )
 
 // Take copies the elements of src that indices name to dst.
-func (q *queue) Take(dst, src, at device.Operand, by ...device.Index) error {
+func (q *queue) Take(dst, src, at device.Operand, by ...layout.Index) error {
 	if err := q.begin("Take"); err != nil {
 		return err
 	}
@@ -19,11 +20,11 @@ func (q *queue) Take(dst, src, at device.Operand, by ...device.Index) error {
 	if err := backend.CheckTake(&dst, &src, &at, by); err != nil {
 		return err
 	}
-	return q.moveIndexed("Take", &dst, &src, &at, device.Set, by)
+	return q.moveIndexed("Take", &dst, &src, &at, device.ReduceSet, by)
 }
 
 // Put copies the elements of src to those of dst that indices name, in order.
-func (q *queue) Put(dst, src, at device.Operand, how device.Reduction, by ...device.Index) error {
+func (q *queue) Put(dst, src, at device.Operand, how device.Reduction, by ...layout.Index) error {
 	if err := q.begin("Put"); err != nil {
 		return err
 	}
@@ -35,7 +36,7 @@ func (q *queue) Put(dst, src, at device.Operand, how device.Reduction, by ...dev
 }
 
 // moveIndexed does a checked take or put.
-func (q *queue) moveIndexed(op string, dst, src, at *device.Operand, how device.Reduction, by []device.Index) error {
+func (q *queue) moveIndexed(op string, dst, src, at *device.Operand, how device.Reduction, by []layout.Index) error {
 	to, from, err := q.usePair(op, dst, src)
 	if err != nil {
 		return err
@@ -48,14 +49,14 @@ func (q *queue) moveIndexed(op string, dst, src, at *device.Operand, how device.
 		return err
 	}
 	defer q.releaseMemory(to, from, indices)
-	if dst.Layout.Count() == 0 || layout.LeadNowhere(by) {
+	if dst.Layout.Count() == 0 || indexing.LeadNowhere(by) {
 		return nil
 	}
 	t := takes.Get().(*take)
 	defer t.drop()
 	t.dst, t.src, t.at, t.atBits = to.base, from.base, indices.base, at.Type.Bits()
 	t.put, t.reduce = op == "Put", nil
-	if how != device.Set {
+	if how != device.ReduceSet {
 		t.reduce = reducer(dst.Type, how)
 	}
 	t.load(dst, src, at, by)
@@ -117,7 +118,7 @@ func (t *take) drop() {
 }
 
 // load takes checked operands that have elements.
-func (t *take) load(dst, src, at *device.Operand, by []device.Index) {
+func (t *take) load(dst, src, at *device.Operand, by []layout.Index) {
 	d, s, a := dst.Layout, src.Layout, at.Layout
 	if t.put {
 		layout.Merge(&d, &s, &a)
@@ -166,7 +167,7 @@ func (t *take) load(dst, src, at *device.Operand, by []device.Index) {
 // widen makes elements as wide as layouts and indices allow, up to a limit, and returns how
 // wide.
 func (t *take) widen(bits, limit int, sides ...*layout.Layout) int {
-	wide := layout.Widen(bits, layout.WidthLimit(t.by, bits, limit), sides...)
+	wide := layout.Widen(bits, indexing.WidthLimit(t.by, bits, limit), sides...)
 	for i := range t.by {
 		t.by[i].Stride /= int64(wide / bits)
 	}
@@ -307,7 +308,7 @@ func (t *take) find(p location, number int64) (location, bool) {
 			index = int64(int32(load32(t.at, 4*(p.a+x.Offset))))
 		}
 		i, found := x.Resolve(index)
-		if !found && x.Outside == layout.OutsideError {
+		if !found && x.OutOfRange == layout.OutOfRangeError {
 			t.note(number, index, x.Extent)
 		}
 		ok = ok && found

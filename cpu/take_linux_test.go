@@ -47,7 +47,7 @@ func testTakesAtEdges(t *testing.T) {
 			return device.Operand{Buffer: cpu.Wrap(m), Layout: l, Type: t}
 		}
 		require.NoError(t, q.Take(operand(to, layout.Uint8, size+gap, 1), operand(from, layout.Uint8, 0, 1), operand(at, layout.Int32, 1, 0),
-			device.Index{Extent: table, Stride: size}), "seed %d", seed)
+			layout.Index{Extent: table, Stride: size}), "seed %d", seed)
 		if string(want) != string(to) {
 			t.Fatalf("seed %d: %d rows of %d bytes, %d apart", seed, n, size, gap)
 		}

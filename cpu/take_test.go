@@ -91,7 +91,7 @@ func TestTakeUnaligned(t *testing.T) {
 				return device.Operand{Buffer: cpu.Wrap(b[off:]), Layout: l, Type: t}
 			}
 			require.NoError(t, q.Take(at(out, dtype, []int64{3, 1}), at(table, dtype, []int64{0, 1}), at(indices, layout.Int64, []int64{1, 0}),
-				device.Index{Extent: 10, Stride: 4}))
+				layout.Index{Extent: 10, Stride: 4}))
 			for i, r := range rows {
 				require.Equal(t, table[off+4*int(r)*size:][:3*size], out[off+3*i*size:][:3*size], "%v at %d", dtype, off)
 			}

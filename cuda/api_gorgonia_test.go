@@ -128,7 +128,7 @@ func TestAdoptCU(t *testing.T) {
 	own, mine := gputest.Alloc(t, dev, 64), gputest.Queue(t, dev)
 	require.NoError(t, mine.Fill(gputest.Words(own, 0, 16), []byte{1, 2, 3, 4}))
 	require.NoError(t, cu.MemcpyDtoDAsync(memory, DevicePtrOf(own), 64, CUStreamOf(mine)))
-	require.NoError(t, mine.Used(own, b))
+	require.NoError(t, mine.MarkUsed(own, b))
 	require.NoError(t, own.Free())
 	raw := make([]byte, 4)
 	require.NoError(t, mine.Read(raw, b, 60))

@@ -94,7 +94,7 @@
 //
 //	launch(cuda.StreamOf(q), kernel, dev.HandleOf(src), dev.HandleOf(dst))
 //	sharer, _ := device.As[device.Sharer](q)
-//	err := sharer.Used(src, dst) // after the launch, before Free
+//	err := sharer.MarkUsed(src, dst) // after the launch, before Free
 //
 // Package opencl has a whole example.
 //

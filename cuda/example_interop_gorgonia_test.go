@@ -45,7 +45,7 @@ func ExampleAdoptCU() {
 	must(err)
 	l, err := layout.Strided([]int64{2, 3}, []int64{3, 1}, 0)
 	must(err)
-	x, err := tensor.FromBuffer(s, b, layout.Float32, l, false)
+	x, err := tensor.OwnBuffer(s, b, layout.Float32, l)
 	must(err)
 	view, err := x.Transpose(1, 0)
 	must(err)
@@ -55,7 +55,7 @@ func ExampleAdoptCU() {
 	// The result, for the program's own kernels.
 	result := cuda.DevicePtrOf(y.Buffer())
 	must(cu.MemcpyDtoHAsync(unsafe.Pointer(&host[0]), result, 24, stream))
-	must(q.(device.Sharer).Used(y.Buffer()))
+	must(q.(device.Sharer).MarkUsed(y.Buffer()))
 	must(stream.Synchronize())
 	fmt.Println(host)
 

@@ -30,7 +30,7 @@ func Library() (path string, handle uintptr, err error) {
 
 // HandleOf returns a buffer's CUdeviceptr, valid until the buffer is freed; 0 for a
 // buffer of no bytes, or of another backend (device.HandleMemory). A program that queues work
-// of its own on it calls Used of device.Sharer before the buffer is freed.
+// of its own on it calls MarkUsed of device.Sharer before the buffer is freed.
 func (d *Device) HandleOf(b device.Buffer) uintptr { return handleOf(b) }
 
 func handleOf(b device.Buffer) uintptr {

@@ -37,7 +37,7 @@ func TestLoadKinds(t *testing.T) {
 	gputest.Fill(t, q, y, 0)
 	pair := binary.LittleEndian.AppendUint32([]byte{4, 0, 0, 0}, math.Float32bits(-2.5))
 	const n = 50
-	require.NoError(t, q.Launch(k, device.Grid{2}, device.Grid{1}, y, -3, uint16(65535), pair, float64(7.9), n))
+	require.NoError(t, q.Launch(k, device.Dim3{2}, device.Dim3{1}, y, -3, uint16(65535), pair, float64(7.9), n))
 	sum, at := int32(0), uint32(0)
 	for i := range int32(n) {
 		if i%7 == 3 {
@@ -64,7 +64,7 @@ func TestLoadKinds(t *testing.T) {
 		"6 arguments, which fill 5 parameters":                                                             {y, 1, 1, pair, 7.9, device.Local(1 << 31)},
 		"makes more local memory than there is":                                                            {y, 1, 1, pair, 7.9, 1, device.Local(1 << 31), device.Local(1 << 31)},
 	} {
-		err := q.Launch(k, device.Grid{1}, device.Grid{1}, args...)
+		err := q.Launch(k, device.Dim3{1}, device.Dim3{1}, args...)
 		require.ErrorIs(t, err, device.ErrInvalid)
 		assert.ErrorContains(t, err, says)
 	}
@@ -111,7 +111,7 @@ func TestUserKernelFaults(t *testing.T) {
 		k, err := dev.Load(userPTX, "wild")
 		require.NoError(t, err)
 		q, y := gputest.Queue(t, dev), gputest.Alloc(t, dev, 64)
-		require.NoError(t, q.Launch(k, device.Grid{1}, device.Grid{1}, y, at))
+		require.NoError(t, q.Launch(k, device.Dim3{1}, device.Dim3{1}, y, at))
 		require.ErrorIs(t, q.Wait(), ErrLost)
 		_ = dev.Close()
 	}
@@ -139,13 +139,13 @@ func TestLoadCubin(t *testing.T) {
 	k, err := dev.Load(image, spec.String())
 	require.NoError(t, err)
 	q, y := gputest.Queue(t, dev), gputest.Alloc(t, dev, 64)
-	err = q.Launch(k, device.Grid{1}, device.Grid{1}, y)
+	err = q.Launch(k, device.Dim3{1}, device.Dim3{1}, y)
 	require.ErrorIs(t, err, device.ErrInvalid)
 	assert.ErrorContains(t, err, "1 arguments, which fill 1 parameters; the kernel has 7")
 	params, value := l.Params[:spec.ParameterBytes()], uint64(0x0403020104030201)
-	require.NoError(t, q.Launch(k, device.Grid{l.Groups}, device.Grid{l.Local}, y, y, params, 0, 0, value, value))
+	require.NoError(t, q.Launch(k, device.Dim3{l.Groups}, device.Dim3{l.Local}, y, y, params, 0, 0, value, value))
 	assert.EqualValues(t, 0x04030201, words(t, q, y)[15])
-	err = q.Launch(k, device.Grid{l.Groups}, device.Grid{l.Local}, y, y, params[8:], 0, 0, value, value)
+	err = q.Launch(k, device.Dim3{l.Groups}, device.Dim3{l.Local}, y, y, params[8:], 0, 0, value, value)
 	require.ErrorIs(t, err, device.ErrInvalid)
 	_, err = dev.Load(image[:len(image)/2], spec.String())
 	require.ErrorIs(t, err, device.ErrInvalid)

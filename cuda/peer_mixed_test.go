@@ -101,7 +101,7 @@ func TestPeerMixed(t *testing.T) {
 			dst := fresh(i, q)
 			dst.want = reversed
 			take := func() error {
-				return q.Take(seen(dst.b, all, layout.Uint8), seen(src.b, repeated, layout.Uint8), seen(at[i], all, layout.Int64), device.Index{Extent: size, Stride: 1})
+				return q.Take(seen(dst.b, all, layout.Uint8), seen(src.b, repeated, layout.Uint8), seen(at[i], all, layout.Int64), layout.Index{Extent: size, Stride: 1})
 			}
 			if what == 4 {
 				require.NoError(t, take())

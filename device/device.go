@@ -83,19 +83,19 @@ type Queue interface {
 	// gather the rows of a table, src repeats its row 0, and at each index along
 	// its row. Widths of dst and src are the same, and no two indices share an
 	// element of dst, as for Copy; in one buffer, not even the ranges of bytes may
-	// meet of dst and what the other two reach. There are at most MostIndices in by.
+	// meet of dst and what the other two reach. There are at most MaxIndices in by.
 	//
 	// An index out of range leaves its element of dst as it was, and is ErrInvalid
 	// with its value and extent: from Take, or later (see Queue). Of several, one is
-	// named. by[k].Outside may say otherwise: OutsideSkip
-	// leaves the element as it was, without an error; OutsideClamp and
-	// OutsideClampZero take the nearest index in range. An element that one index
+	// named. by[k].OutOfRange may say otherwise: OutOfRangeSkip
+	// leaves the element as it was, without an error; OutOfRangeClamp and
+	// OutOfRangeClampZero take the nearest index in range. An element that one index
 	// leaves as it was stays so, whatever its others are.
 	//
-	// Where an extent is 0, no index is in range: with OutsideSkip nothing is moved, no
+	// Where an extent is 0, no index is in range: with OutOfRangeSkip nothing is moved, no
 	// index is read, and src needs no place for an element; otherwise it is ErrInvalid at
 	// once, unless dst has no elements.
-	Take(dst, src, at Operand, by ...Index) error
+	Take(dst, src, at Operand, by ...layout.Index) error
 	// Dequantize sets every element of dst, a float of 16 bits or more, to
 	//
 	//	(src - zero) * scale + add
@@ -143,13 +143,13 @@ type Queue interface {
 	// In one buffer, not even the ranges of bytes may meet of what dst reaches and the
 	// other two. An element whose index is out of range goes nowhere.
 	//
-	// Several elements of src may go to one element of dst. With Set it becomes one of
+	// Several elements of src may go to one element of dst. With ReduceSet it becomes one of
 	// them, whole: the last one in row-major order where Info.PutsInOrder says so, and
 	// elsewhere any (of 128 bits, it may be put together from several). With another
 	// reduction it becomes what that makes of it and of them, as if one after the other in
 	// row-major order, so that each device has the same result: types are the same, and
 	// such that Reduces.
-	Put(dst, src, at Operand, how Reduction, by ...Index) error
+	Put(dst, src, at Operand, how Reduction, by ...layout.Index) error
 	// Record returns an event that is done when all work queued so far is.
 	Record() (Event, error)
 	// WaitFor makes later work of this queue wait for the event, which may be

@@ -7,36 +7,22 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// Index is one of the indices of Queue.Take and Queue.Put.
-type Index = layout.Index
-
-// Outside says what an index out of range does.
-type Outside = layout.Outside
-
-// What an index out of range does: see Queue.Take.
-const (
-	OutsideError     = layout.OutsideError
-	OutsideSkip      = layout.OutsideSkip
-	OutsideClamp     = layout.OutsideClamp
-	OutsideClampZero = layout.OutsideClampZero
-)
-
-// MostIndices is how many indices Queue.Take and Queue.Put add up at the most; more are
+// MaxIndices is how many indices Queue.Take and Queue.Put add up at the most; more are
 // ErrUnsupported.
-const MostIndices = 32
+const MaxIndices = 32
 
 // Reduction says what Queue.Put makes of an element of dst and what goes there.
 type Reduction uint8
 
 // The reductions. Integers wrap around; floats are rounded to the nearest one, to an even
-// one if two are as near. Of Bool, whose true is 1, Add and Max are or, and Mul and Min are
-// and. A NaN wins over numbers, and is the positive quiet one; -0 is less than 0.
+// one if two are as near. Of Bool, whose true is 1, ReduceAdd and ReduceMax are or, and
+// ReduceMul and ReduceMin are and. A NaN wins over numbers, and is the positive quiet one; -0 is less than 0.
 const (
-	Set Reduction = iota // the element is replaced
-	Add
-	Mul
-	Min
-	Max
+	ReduceSet Reduction = iota // the element is replaced
+	ReduceAdd
+	ReduceMul
+	ReduceMin
+	ReduceMax
 )
 
 // reductions are the names.

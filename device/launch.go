@@ -10,11 +10,11 @@ type Kernel interface {
 	Close() error
 }
 
-// Grid is a number of blocks (work-groups), or of threads (work-items) in a block, along
-// x, y and z. Zeros behind the last extent that is not 0 stand for 1: Grid{6} and
-// Grid{6, 1, 1} are the same. Any other 0 is one: Grid{0}, Grid{} and Grid{6, 0, 2} have
+// Dim3 is a number of blocks (work-groups), or of threads (work-items) in a block, along
+// x, y and z. Zeros behind the last extent that is not 0 stand for 1: Dim3{6} and
+// Dim3{6, 1, 1} are the same. Any other 0 is one: Dim3{0}, Dim3{} and Dim3{6, 0, 2} have
 // nothing.
-type Grid [3]uint32
+type Dim3 [3]uint32
 
 // Launcher is implemented by queues that run kernels of the user's.
 type Launcher interface {
@@ -37,7 +37,7 @@ type Launcher interface {
 	// number that does not fit, a buffer that is freed or another device's is
 	// ErrInvalid. A grid that has no blocks runs nothing, after the same checks; a block
 	// that has no threads is ErrInvalid.
-	Launch(k Kernel, grid, block Grid, args ...any) error
+	Launch(k Kernel, grid, block Dim3, args ...any) error
 }
 
 // Operander is memory with a layout: an Operand, or a tensor.

@@ -1,8 +1,8 @@
 package device
 
-// Noter is implemented by devices that notice things which are no error, and which
-// somebody should know.
-type Noter interface {
+// Diagnostics is implemented by devices that notice what is not an error, but worth
+// knowing.
+type Diagnostics interface {
 	// Notes returns what the device has noticed so far, each in a line of text.
 	Notes() []string
 }

@@ -90,10 +90,10 @@ type DriverCopier interface {
 // Sharer is implemented by queues whose handle an engine can queue work of its
 // own on.
 type Sharer interface {
-	// Used says that such work uses buffers, so that freeing them waits for it as
+	// MarkUsed says that such work uses buffers, so that freeing them waits for it as
 	// for the queue's own. It is called after the work was queued and before the
 	// buffers are freed.
-	Used(buffers ...Buffer) error
+	MarkUsed(buffers ...Buffer) error
 }
 
 // Recorder is implemented by queues that can record work to replay it: that of

@@ -13,9 +13,11 @@ func unsupported(op string) error {
 
 func (UnsupportedQueue) Convert(dst, src Operand, how Rounding) error { return unsupported("Convert") }
 
-func (UnsupportedQueue) Take(dst, src, at Operand, by ...Index) error { return unsupported("Take") }
+func (UnsupportedQueue) Take(dst, src, at Operand, by ...layout.Index) error {
+	return unsupported("Take")
+}
 
-func (UnsupportedQueue) Put(dst, src, at Operand, how Reduction, by ...Index) error {
+func (UnsupportedQueue) Put(dst, src, at Operand, how Reduction, by ...layout.Index) error {
 	return unsupported("Put")
 }
 

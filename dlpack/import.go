@@ -44,9 +44,9 @@ func Import(s *tensor.Stream, c Capsule, o ImportOptions) (*tensor.Tensor, error
 	}
 	var x *tensor.Tensor
 	if f.copied {
-		x, err = tensor.FromBuffer(s, b, f.dtype, f.layout, false)
+		x, err = tensor.OwnBuffer(s, b, f.dtype, f.layout)
 	} else {
-		x, err = tensor.FromSharedBuffer(s, b, f.dtype, f.layout)
+		x, err = tensor.ShareBuffer(s, b, f.dtype, f.layout)
 	}
 	if err != nil {
 		_ = b.Free() // which calls the deleter

@@ -100,7 +100,7 @@ func (e *export) begin(unversioned bool) Capsule {
 // queue that is closed has waited for its work, and a device that is has freed its memory.
 func (e *export) end() {
 	if q, ok := device.As[device.Sharer](e.queue); ok {
-		_ = q.Used(e.tensor.Buffer())
+		_ = q.MarkUsed(e.tensor.Buffer())
 	}
 	_ = e.tensor.Release()
 	e.pinner.Unpin()

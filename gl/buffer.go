@@ -162,7 +162,7 @@ func (b *Buffer) Acquire() (*tensor.Tensor, error) {
 		if err != nil {
 			return err
 		}
-		if b.tensor, err = tensor.FromBuffer(b.in.stream, mem, b.dtype, b.layout, true); err != nil {
+		if b.tensor, err = tensor.BorrowBuffer(b.in.stream, mem, b.dtype, b.layout); err != nil {
 			return errors.Join(err, b.shared.Release(q))
 		}
 		return nil

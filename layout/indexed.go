@@ -1,11 +1,6 @@
 package layout
 
-import (
-	"math"
-	"math/bits"
-	"slices"
-	"strconv"
-)
+import "strconv"
 
 // Index is a step whose count is read from memory: what a take or a put (see
 // device.Queue) adds to positions that a layout gives.
@@ -14,105 +9,52 @@ type Index struct {
 	// layout that all indices of a take share.
 	Offset int64
 	// Extent is how many indices there are. Those from -Extent to -1 count from
-	// the end; others that are not below Extent are out of range: see Outside.
+	// the end; others that are not below Extent are out of range: see OutOfRange.
 	Extent int64
 	// Stride is how far apart the elements are that follow one another.
 	Stride int64
-	// Outside says what becomes of an index that is out of range.
-	Outside Outside
+	// OutOfRange is the policy for an index that is out of range.
+	OutOfRange OutOfRange
 }
 
-// Outside is what an index out of range does.
-type Outside uint8
+// OutOfRange is the policy for an index that is out of range.
+type OutOfRange uint8
 
-// What an index out of range does. But for OutsideClampZero, the indices from -Extent to
-// -1 are in range. Of extent 0 none is, and there is no nearest one: but for OutsideSkip, that
-// is an error.
+// The policies. But for OutOfRangeClampZero, the indices from -Extent to -1 are in range. Of
+// extent 0 none is, and there is no nearest one: but for OutOfRangeSkip, that is an error.
 const (
-	OutsideError     Outside = iota // no element is moved, and it is an error
-	OutsideSkip                     // no element is moved
-	OutsideClamp                    // the nearest index in range takes its place: 0 or Extent-1
-	OutsideClampZero                // the same, but negative indices do not count from the end: 0 takes their place
+	OutOfRangeError     OutOfRange = iota // no element is moved, and it is an error
+	OutOfRangeSkip                        // no element is moved
+	OutOfRangeClamp                       // the nearest index in range takes its place: 0 or Extent-1
+	OutOfRangeClampZero                   // the same, but negative indices do not count from the end: 0 takes their place
 )
 
-// outsides are the names.
-var outsides = [...]string{"error", "skip", "clamp", "clampzero"}
+// policies are the names.
+var policies = [...]string{"error", "skip", "clamp", "clampzero"}
 
-func (o Outside) String() string {
+func (o OutOfRange) String() string {
 	if o.Valid() {
-		return outsides[o]
+		return policies[o]
 	}
-	return "Outside(" + strconv.Itoa(int(o)) + ")"
+	return "OutOfRange(" + strconv.Itoa(int(o)) + ")"
 }
 
 // Valid reports whether it is one of the constants.
-func (o Outside) Valid() bool { return int(o) < len(outsides) }
-
-// ParseOutside returns the one of a name, as String gives it.
-func ParseOutside(name string) (Outside, error) {
-	if i := slices.Index(outsides[:], name); i >= 0 {
-		return Outside(i), nil
-	}
-	return 0, Errorf(ErrInvalid, "ParseOutside", "%q is none of %v", name, outsides)
-}
+func (o OutOfRange) Valid() bool { return int(o) < len(policies) }
 
 // Resolve returns the number of the element that an index means, from 0 on; false: none.
 func (x *Index) Resolve(index int64) (int64, bool) {
 	i := index
-	if i < 0 && x.Outside != OutsideClampZero {
+	if i < 0 && x.OutOfRange != OutOfRangeClampZero {
 		i += x.Extent
 	}
 	switch {
 	case uint64(i) < uint64(x.Extent):
 		return i, true
-	case x.Outside < OutsideClamp:
+	case x.OutOfRange < OutOfRangeClamp:
 		return 0, false
 	case i < 0:
 		return 0, true
 	}
 	return x.Extent - 1, true
-}
-
-// LeadNowhere reports whether one of the indices has extent 0: whatever they are, there is no
-// element that they name.
-func LeadNowhere(by []Index) bool {
-	return slices.ContainsFunc(by, func(x Index) bool { return x.Extent == 0 })
-}
-
-// Reach returns the lowest and the highest position that a layout and indices
-// in range lead to. ok is false where there is none, or where one is negative
-// or overflows.
-func Reach(l *Layout, by []Index) (lo, hi int64, ok bool) {
-	lo, hi, ok = l.Extent()
-	for i := 0; ok && i < len(by); i++ {
-		x := &by[i]
-		if x.Extent <= 0 {
-			return 0, 0, false
-		}
-		over, span := bits.Mul64(magnitude(x.Stride), uint64(x.Extent-1))
-		switch {
-		case over != 0 || span > math.MaxInt64:
-			return 0, 0, false
-		case x.Stride < 0:
-			lo -= int64(span) // above -2^63: lo is not negative
-			ok = lo >= 0
-		default:
-			ok = hi <= math.MaxInt64-int64(span)
-			hi += int64(span)
-		}
-	}
-	return lo, hi, ok
-}
-
-// WidthLimit returns the most bits, up to limit, that [Widen] may give to elements of
-// a width that indices select: of those, each stride is a whole number.
-func WidthLimit(by []Index, width, limit int) int {
-	steps := int64(0) // has as many zero bits at its end as the least of them
-	for i := range by {
-		steps |= by[i].Stride
-	}
-	for ; width > 0 && 2*width <= limit && steps&1 == 0; steps >>= 1 {
-		width *= 2
-	}
-	return width
 }

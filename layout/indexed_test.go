@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/restride/restride/internal/indexing"
 	"github.com/restride/restride/layout"
 )
 
@@ -61,7 +62,7 @@ func TestSimplifyTakes(t *testing.T) {
 
 		by := []layout.Index{{Extent: 5, Stride: r.Int64N(3) * 4}, {Extent: 5, Stride: 6}}[:1+r.IntN(2)]
 		wd, ws, wa := d, s, a
-		width := layout.Widen(8, layout.WidthLimit(by, 8, 64), &wd, &ws, &wa)
+		width := layout.Widen(8, indexing.WidthLimit(by, 8, 64), &wd, &ws, &wa)
 		per := int64(width / 8)
 		if per > 1 {
 			wider++
@@ -79,40 +80,6 @@ func TestSimplifyTakes(t *testing.T) {
 		}
 	}
 	require.Greater(t, wider, 500)
-}
-
-func TestReach(t *testing.T) {
-	most := int64(math.MaxInt64)
-	for _, c := range []struct {
-		dims, strides []int64
-		offset        int64
-		by            []layout.Index
-		lo, hi        int64
-		ok            bool
-	}{
-		{nil, nil, 7, nil, 7, 7, true},
-		{[]int64{3}, []int64{2}, 7, nil, 7, 11, true},
-		{[]int64{3}, []int64{2}, 7, []layout.Index{{Extent: 4, Stride: 10}}, 7, 41, true},
-		{[]int64{3}, []int64{2}, 7, []layout.Index{{Extent: 4, Stride: 0}, {Extent: 1, Stride: most}}, 7, 11, true},
-		{nil, nil, 30, []layout.Index{{Extent: 4, Stride: -10}}, 0, 30, true},
-		{nil, nil, 29, []layout.Index{{Extent: 4, Stride: -10}}, 0, 0, false},
-		{nil, nil, 0, []layout.Index{{Extent: 0, Stride: 1}}, 0, 0, false},
-		{nil, nil, 0, []layout.Index{{Extent: -1, Stride: 1}}, 0, 0, false},
-		{nil, nil, 0, []layout.Index{{Extent: 2, Stride: most}}, 0, most, true},
-		{nil, nil, 1, []layout.Index{{Extent: 2, Stride: most}}, 0, 0, false},
-		{nil, nil, 0, []layout.Index{{Extent: 3, Stride: most}}, 0, 0, false},
-		{nil, nil, most, []layout.Index{{Extent: 2, Stride: -most}}, 0, most, true},
-		{nil, nil, most, []layout.Index{{Extent: 2, Stride: math.MinInt64}}, 0, 0, false},
-		{nil, nil, most, []layout.Index{{Extent: most, Stride: math.MinInt64}}, 0, 0, false},
-		{nil, nil, 5, []layout.Index{{Extent: most, Stride: most}}, 0, 0, false},
-		{[]int64{0}, []int64{1}, 7, nil, 0, 0, false},
-	} {
-		lo, hi, ok := layout.Reach(new(must(layout.Strided(c.dims, c.strides, c.offset))), c.by)
-		require.Equal(t, c.ok, ok, "%+v", c)
-		if ok {
-			require.Equal(t, [2]int64{c.lo, c.hi}, [2]int64{lo, hi}, "%+v", c)
-		}
-	}
 }
 
 // TestMergeKeepsTheOrder: the same places on all sides, one after the other, over the
@@ -147,18 +114,12 @@ func TestResolve(t *testing.T) {
 		5: {-1, -1, 4, 4}, -6: {-1, -1, 0, 0}, math.MaxInt64: {-1, -1, 4, 4}, math.MinInt64: {-1, -1, 0, 0},
 	} {
 		for policy, i := range want {
-			x := layout.Index{Extent: 5, Outside: layout.Outside(policy)}
+			x := layout.Index{Extent: 5, OutOfRange: layout.OutOfRange(policy)}
 			got, ok := x.Resolve(index)
-			require.Equal(t, i >= 0, ok, "%d, %v", index, x.Outside)
-			require.Equal(t, max(i, 0), got, "%d, %v", index, x.Outside)
+			require.Equal(t, i >= 0, ok, "%d, %v", index, x.OutOfRange)
+			require.Equal(t, max(i, 0), got, "%d, %v", index, x.OutOfRange)
 		}
 	}
-	for policy := range layout.OutsideClampZero + 1 {
-		back, err := layout.ParseOutside(policy.String())
-		require.NoError(t, err)
-		require.Equal(t, policy, back)
-	}
-	_, err := layout.ParseOutside("never")
-	require.ErrorIs(t, err, layout.ErrInvalid)
-	require.Equal(t, "Outside(7)", layout.Outside(7).String())
+	require.Equal(t, "clampzero", layout.OutOfRangeClampZero.String())
+	require.Equal(t, "OutOfRange(7)", layout.OutOfRange(7).String())
 }

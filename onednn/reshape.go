@@ -55,5 +55,9 @@ func reshape(op string, src *tensor.Tensor, shape []int64, specialZero bool) (*t
 	if err != nil {
 		return nil, layout.Named(fmt.Sprintf("%s of %v", op, src.DType()), err)
 	}
-	return src.ReshapeAs(op, dims...)
+	y, err := src.Reshape(dims...)
+	if err != nil {
+		return nil, layout.Named(fmt.Sprintf("%s of %v%v", op, src.DType(), src.Shape()), err)
+	}
+	return y, nil
 }

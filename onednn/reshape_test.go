@@ -142,10 +142,10 @@ func TestDynamicReshapeTransfer(t *testing.T) {
 	var told []string
 	fake.Trace(func(e tensor.Event) { told = append(told, e.Op+" "+e.Verdict.String()) })
 	keep(t)(onednn.DynamicReshape(src, onHost, false))
-	require.Equal(t, []string{"DynamicReshape view"}, told)
+	require.Equal(t, []string{"Reshape view"}, told)
 	told = nil
 	keep(t)(onednn.DynamicReshape(src, onDevice, false))
-	require.Equal(t, []string{"AppendInts transfer of 16 bytes", "DynamicReshape view"}, told)
+	require.Equal(t, []string{"AppendInts transfer of 16 bytes", "Reshape view"}, told)
 }
 
 func TestTypes(t *testing.T) {
@@ -197,7 +197,7 @@ func TestCopies(t *testing.T) {
 		got = keep(t)(onednn.StaticReshape(turned, []int64{-1}, true))
 		require.Equal(t, tensor.Copy, got.Verdict().Kind)
 		require.EqualValues(t, 24, got.Verdict().Bytes)
-		require.Equal(t, []string{"StaticReshape view", "StaticReshape copy"}, told)
+		require.Equal(t, []string{"Reshape view", "Reshape copy"}, told)
 		values, err := tensor.Values[float32](got)
 		require.NoError(t, err)
 		require.Equal(t, []float32{0, 3, 1, 4, 2, 5}, values)

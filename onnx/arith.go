@@ -150,7 +150,7 @@ func (c *call) operand(x *tensor.Tensor) (*tensor.Tensor, error) {
 	if err != nil || !isHalf(x.DType()) {
 		return x, err
 	}
-	y, err := x.CastAs(c.d.name, layout.Float32, device.Rounding{})
+	y, err := x.Cast(layout.Float32, device.Rounding{})
 	if err == nil {
 		c.temps = append(c.temps, y)
 	}
@@ -203,7 +203,7 @@ func (c *call) setAs(i int, t layout.DType, y *tensor.Tensor, err error) error {
 	}
 	if isHalf(t) && y.DType() == layout.Float32 {
 		c.temps = append(c.temps, y)
-		if y, err = y.CastAs(c.d.name, t, device.Rounding{}); err != nil {
+		if y, err = y.Cast(t, device.Rounding{}); err != nil {
 			return err
 		}
 	}
@@ -270,7 +270,7 @@ func (c *call) place(xs []*tensor.Tensor, how binaryAttrs) error {
 	for range int64(len(a)) - at - int64(len(b)) {
 		placed = append(placed, 1)
 	}
-	y, err := xs[1].ReshapeAs(c.d.name, placed...)
+	y, err := xs[1].Reshape(placed...)
 	if err != nil {
 		return err
 	}

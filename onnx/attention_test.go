@@ -165,7 +165,7 @@ func TestAttentionOfGPT2(t *testing.T) {
 	joined := make([]byte, len(data)/3)
 	y, err := out.Tensor("joined")
 	require.NoError(t, err)
-	require.NoError(t, y.Read(joined))
+	require.NoError(t, y.ReadInto(joined))
 	after := s.Device().Stats()
 	require.EqualValues(t, 1, after.Uploads-before.Uploads)
 	require.EqualValues(t, 1, after.Downloads-before.Downloads)

@@ -18,6 +18,7 @@ type call struct {
 	x    *tensor.Tensor // input 0, or the one with the type of the operator, if it is a tensor
 	home *tensor.Stream // where to make what is made of no operand
 	out  []Value        // of the length that is wanted; the kernel sets them all
+	open bool           // the kernel may want more outputs than the fewest
 
 	ctx    context.Context
 	hook   *func(NodeReport)
@@ -42,33 +43,42 @@ type call struct {
 // Run runs one operator of an opset on its inputs; nil stands for an optional
 // input left out. Inputs stay the caller's; outputs are the caller's to release.
 // What has no operand to take a stream from, such as a Constant, is made on
-// tensor.Host. An operator with a varying number of outputs makes the fewest:
-// RunN says how many.
+// tensor.Host. A Split makes as many outputs as it is given sizes, or as its
+// attribute num_outputs says; without either, one.
 func Run(op string, v Opset, attrs Attrs, inputs ...Value) ([]Value, error) {
-	return RunN(op, v, attrs, 0, inputs...)
-}
-
-// RunN is Run for a number of outputs; 0 stands for the fewest.
-func RunN(op string, v Opset, attrs Attrs, outputs int, inputs ...Value) ([]Value, error) {
 	d, err := lookup(op, v)
 	if err != nil {
-		return nil, err
-	}
-	if outputs == 0 {
-		outputs = d.outputs.min
-	}
-	if err := d.checkOutputs(outputs); err != nil {
 		return nil, err
 	}
 	k, err := d.compile(attrs)
 	if err != nil {
 		return nil, err
 	}
-	c := call{d: d, in: inputs, home: tensor.Host(), out: make([]Value, outputs)}
+	c := call{d: d, in: inputs, home: tensor.Host(), out: make([]Value, d.outputs.min), open: true}
 	if err := c.run(k); err != nil {
 		return nil, err
 	}
 	return c.out, nil
+}
+
+// one runs an operator that has a function of its own, on a tensor: without what a call
+// by name allocates.
+func one(op string, v Opset, x *tensor.Tensor, run func(*definition) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
+	d, err := lookup(op, v)
+	if err != nil {
+		return nil, err
+	}
+	if x == nil {
+		return nil, d.invalid("the input is nil")
+	}
+	var y *tensor.Tensor
+	if err = d.checkType(x.DType()); err == nil {
+		y, err = run(d)
+	}
+	if err != nil {
+		return nil, d.fail(x, err)
+	}
+	return y, nil
 }
 
 // compile checks a node's attributes and returns its kernel.
@@ -184,65 +194,12 @@ func (c *call) set(t *tensor.Tensor, err error) error {
 	return nil
 }
 
-// first returns the tensor that a Run made.
-func first(out []Value, err error) (*tensor.Tensor, error) {
-	if err != nil {
-		return nil, err
+// cleanedUp adds the error of a clean-up to the one that it follows, which fail names.
+func cleanedUp(err, after error) error {
+	if after == nil {
+		return err
 	}
-	return out[0].(*tensor.Tensor), nil
-}
-
-// checkOutputs checks how many outputs are wanted.
-func (d *definition) checkOutputs(n int) error {
-	if n < d.outputs.min || n > d.outputs.max {
-		return d.invalid("%d outputs are wanted; it makes %v", n, d.outputs)
-	}
-	return nil
-}
-
-// lookupFor returns the version of an operator that is called directly, on a
-// tensor.
-func lookupFor(op string, v Opset, x *tensor.Tensor) (*definition, error) {
-	d, err := lookup(op, v)
-	if err != nil {
-		return nil, err
-	}
-	if x == nil {
-		return nil, d.invalid("the input is nil")
-	}
-	if err := d.checkType(x.DType()); err != nil {
-		return nil, d.fail(x, err)
-	}
-	return d, nil
-}
-
-// one runs an operator that is called directly, on a tensor.
-func one(op string, v Opset, x *tensor.Tensor, run func(*definition) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
-	d, err := lookupFor(op, v, x)
-	if err != nil {
-		return nil, err
-	}
-	y, err := run(d)
-	if err != nil {
-		return nil, d.fail(x, err)
-	}
-	return y, nil
-}
-
-// direct runs a kernel for an operator that is called directly, on a tensor.
-func direct(op string, v Opset, x *tensor.Tensor, outputs int, k kernel) ([]Value, error) {
-	d, err := lookupFor(op, v, x)
-	if err != nil {
-		return nil, err
-	}
-	if err := d.checkOutputs(outputs); err != nil {
-		return nil, d.fail(x, err)
-	}
-	c := call{d: d, x: x, home: x.Stream(), out: make([]Value, outputs)}
-	if err := c.do(k); err != nil {
-		return nil, err
-	}
-	return c.out, nil
+	return errors.Join(err, after)
 }
 
 // view returns a view of x by a layout, or the error of making that.
@@ -254,8 +211,8 @@ func (d *definition) view(x *tensor.Tensor, l layout.Layout, err error) (*tensor
 }
 
 // fail names the operator that err is from, with the type and shape of its
-// input, if that is a tensor. Only run, do, one and direct call it: what they call returns
-// errors without.
+// input, if that is a tensor. Only run, do and one call it: what they call returns errors
+// without.
 func (d *definition) fail(x *tensor.Tensor, err error) error {
 	if x == nil {
 		return err

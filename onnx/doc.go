@@ -1,12 +1,13 @@
 // Package onnx has ONNX's data movement operators, at every version, and runs
 // models of them.
 //
-// An operator can be called directly, with the opset whose rules are to hold:
+// An operator is called by name, with the opset whose rules are to hold; Reshape, Flatten
+// and Shape have functions of their own, too:
 //
+//	out, err := onnx.Run("Trilu", 24, onnx.Attrs{onnx.Int("upper", 0)}, x)
 //	y, err := onnx.Reshape(x, 24, []int64{8, 16, -1})
-//	s, err := onnx.Shape(x, 24, onnx.Int("start", 1))
 //
-// or by name, as a graph does ([Run]). A model is loaded once and run often:
+// A model is loaded once and run often:
 //
 //	m, err := model.Load("model.onnx")
 //	sess, err := onnx.NewSession(stream, m)

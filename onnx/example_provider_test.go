@@ -24,12 +24,12 @@ func (e engine) Operator(n onnx.Node) (*onnx.Operator, error) {
 	}
 	return &onnx.Operator{
 		Strided: e.strided,
-		Types: func(in []onnx.Made) ([]onnx.Made, error) {
+		Types: func(in []onnx.OutputInfo) ([]onnx.OutputInfo, error) {
 			dims := in[0].Shape
 			if n.Op == "MatMul" {
 				dims = append(dims[:len(dims)-1:len(dims)-1], in[1].Shape[len(in[1].Shape)-1])
 			}
-			return []onnx.Made{{Type: layout.Float32, Shape: dims}}, nil
+			return []onnx.OutputInfo{{Type: layout.Float32, Shape: dims}}, nil
 		},
 		Run: func(c *onnx.Call) error {
 			if err := c.Stream.Wait(); err != nil { // for what the session has queued

@@ -39,6 +39,30 @@ func ExampleReshape() {
 	// Reshape-13 of float[0,3]: attribute "allowzero" does not belong to this version; Reshape-14 has it
 }
 
+// An operator runs by name, with the attributes and the types of its version.
+func ExampleRun() {
+	x, err := tensor.FromHost([]int32{1, 2, 3, 4}, 2, 2)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer x.Release()
+
+	for _, opset := range []onnx.Opset{24, 13} {
+		out, err := onnx.Run("Trilu", opset, onnx.Attrs{onnx.Int("upper", 0)}, x)
+		if err != nil {
+			fmt.Println(err)
+			continue
+		}
+		fmt.Println(out[0])
+		out[0].Release()
+	}
+	// Output:
+	// int32[2,2] on cpu:
+	// [[1 0]
+	//  [3 4]]
+	// Trilu: opset 13: the operator exists from opset 14
+}
+
 // Shape's result lives on the host: asking for it costs no transfer.
 func ExampleShape() {
 	s, err := tensor.Open("cpu")

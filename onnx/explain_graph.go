@@ -189,7 +189,7 @@ func (x *explained) report(r NodeReport, st *step) Explained {
 			n.Outcome = IsHost
 		}
 	}
-	for _, m := range append([]Made{r.Made}, r.More...) {
+	for _, m := range append([]OutputInfo{r.OutputInfo}, r.More...) {
 		n.Outputs = append(n.Outputs, Typed{m.Output, m.TypeString()})
 	}
 	if n.Outcome == IsCopy {

@@ -69,7 +69,7 @@ func informed(m model.Model, rng *rand.Rand, ran map[int]onnx.NodeReport) (witho
 	known := graph
 	more.Graph = &known
 	for _, n := range ran {
-		for _, made := range append([]onnx.Made{n.Made}, n.More...) {
+		for _, made := range append([]onnx.OutputInfo{n.OutputInfo}, n.More...) {
 			if made.Output == "" || made.Shape == nil {
 				continue
 			}

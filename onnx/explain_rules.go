@@ -97,7 +97,7 @@ func (n NodeReport) RuntimeBytes() int64 {
 		return 0
 	}
 	var outs []model.Type
-	for _, m := range append([]Made{n.Made}, n.More...) {
+	for _, m := range append([]OutputInfo{n.OutputInfo}, n.More...) {
 		outs = append(outs, typeOfShape(m.Type, m.Shape))
 	}
 	return runtimeBytes(n.Op, outs)

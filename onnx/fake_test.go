@@ -135,7 +135,7 @@ func (q *fakeQueue) Convert(dst, src device.Operand, how device.Rounding) error 
 	return q.queue.Convert(innerOf(dst), innerOf(src), how)
 }
 
-func (q *fakeQueue) Take(dst, src, at device.Operand, by ...device.Index) error {
+func (q *fakeQueue) Take(dst, src, at device.Operand, by ...layout.Index) error {
 	if err := q.dev.due("Take"); err != nil {
 		return err
 	}
@@ -172,7 +172,7 @@ func (q *fakeQueue) Where(dst, cond, a, b device.Operand) error {
 	return q.queue.Where(innerOf(dst), innerOf(cond), innerOf(a), innerOf(b))
 }
 
-func (q *fakeQueue) Put(dst, src, at device.Operand, how device.Reduction, by ...device.Index) error {
+func (q *fakeQueue) Put(dst, src, at device.Operand, how device.Reduction, by ...layout.Index) error {
 	if err := q.dev.due("Put"); err != nil {
 		return err
 	}

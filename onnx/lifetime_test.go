@@ -194,7 +194,7 @@ func TestConcurrentRuns(t *testing.T) {
 							return
 						}
 						got := make([]float32, len(data))
-						onGoroutine(t, out["merged"].(*tensor.Tensor).Read(got))
+						onGoroutine(t, out["merged"].(*tensor.Tensor).ReadInto(got))
 						for i, v := range got {
 							if v != data[i] {
 								t.Errorf("goroutine %d: element %d is %v, want %v", g, i, v, data[i])

@@ -78,21 +78,6 @@ func stream(s *tensor.Stream, to device.Buffer, from *model.Reader) error {
 	return nil
 }
 
-// Store returns a tensor in the form of a file: one transfer to the host.
-func Store(name string, x *tensor.Tensor) (*model.Tensor, error) {
-	if x == nil {
-		return nil, layout.Errorf(device.ErrInvalid, "Store", "the tensor is nil")
-	}
-	t := &model.Tensor{Name: name, Type: x.DType(), Dims: x.Shape()}
-	var err error
-	if x.DType() == layout.String {
-		t.Strings, err = tensor.Values[string](x)
-	} else {
-		t.Data, err = x.Bytes()
-	}
-	return t, err
-}
-
 // LoadValue is Load for a value of any kind.
 func LoadValue(s *tensor.Stream, v *model.Value, t model.Type) (Value, error) {
 	const op = "LoadValue"
@@ -147,10 +132,15 @@ func elemOf(t *model.Type) layout.DType {
 	return t.Elem
 }
 
-// StoreValue is Store for a value of any kind.
+// StoreValue returns a value in the form of a file: one transfer to the host for each tensor.
 func StoreValue(name string, v Value) (*model.Value, error) {
 	return storeValue("StoreValue", name, v, func(to *model.Value, x *tensor.Tensor) (err error) {
-		to.Tensor, err = Store(to.Name, x)
+		to.Tensor = &model.Tensor{Name: to.Name, Type: x.DType(), Dims: x.Shape()}
+		if x.DType() == layout.String {
+			to.Tensor.Strings, err = tensor.Values[string](x)
+		} else {
+			to.Tensor.Data, err = x.Bytes()
+		}
 		return err
 	})
 }

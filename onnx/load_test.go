@@ -55,7 +55,7 @@ func TestExternalInPieces(t *testing.T) {
 				var one [1]byte
 				part, err := w.Slice(0, at, at+1, 1)
 				require.NoError(t, err)
-				require.NoError(t, part.Read(one[:]))
+				require.NoError(t, part.ReadInto(one[:]))
 				require.Equal(t, b, one[0], "byte %d", at)
 				require.NoError(t, part.Release())
 			}

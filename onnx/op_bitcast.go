@@ -10,12 +10,6 @@ func init() {
 	register("BitCast", d.versions(change{26, types25.without(layout.String)}))
 }
 
-// BitCast returns the bits of x as elements of another type of the same width
-// (ONNX BitCast-26): a view.
-func BitCast(x *tensor.Tensor, v Opset, to layout.DType) (*tensor.Tensor, error) {
-	return one("BitCast", v, x, func(d *definition) (*tensor.Tensor, error) { return bitCast(d, x, to) })
-}
-
 func bitCast(d *definition, x *tensor.Tensor, to layout.DType) (*tensor.Tensor, error) {
 	if err := d.checkTarget(to); err != nil {
 		return nil, err
@@ -23,7 +17,7 @@ func bitCast(d *definition, x *tensor.Tensor, to layout.DType) (*tensor.Tensor, 
 	if to.Bits() != x.DType().Bits() {
 		return nil, d.invalid("to %v: elements of %d and of %d bits", to, x.DType().Bits(), to.Bits())
 	}
-	return x.BitcastAs(d.name, to)
+	return x.Bitcast(to)
 }
 
 func prepareBitCast(d *definition, attrs Attrs) (kernel, error) {

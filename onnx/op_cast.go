@@ -1,7 +1,6 @@
 package onnx
 
 import (
-	"errors"
 	"strings"
 
 	"github.com/restride/restride/device"
@@ -31,52 +30,24 @@ func init() {
 		like15.versions(change{15, numbers13}), like19.growing(19, 23, complexes...), like24.growing(24, MaxOpset, complexes...))
 }
 
-// Cast returns the elements of x as values of type to (ONNX Cast-1 to -25):
-// a copy, or a view if they are of that type. attrs may hold, from opset 19,
-// saturate, and from opset 24, round_mode. device.Rounding has the rules for values
-// that the type does not have; up to opset 23, those of Legacy.
-//
-// Strings live on the host: a cast to them is a transfer to the host first, and the
-// result of a cast from them stays there.
-func Cast(x *tensor.Tensor, v Opset, to layout.DType, attrs ...Attr) (*tensor.Tensor, error) {
-	return one("Cast", v, x, func(d *definition) (*tensor.Tensor, error) {
-		how, err := d.rounding(attrs)
-		if err != nil {
-			return nil, err
-		}
-		return cast(d, x, to, how)
-	})
-}
-
-// CastLike is Cast to the type of like (ONNX CastLike-15 to -25), whose elements are
-// not read.
-func CastLike(x, like *tensor.Tensor, v Opset, attrs ...Attr) (*tensor.Tensor, error) {
-	return one("CastLike", v, x, func(d *definition) (*tensor.Tensor, error) {
-		how, err := d.rounding(attrs)
-		if err != nil {
-			return nil, err
-		}
-		if like == nil {
-			return nil, d.invalid("the tensor to be like is nil")
-		}
-		return cast(d, x, like.DType(), how)
-	})
-}
-
+// cast makes a copy, or a view of elements that are of the type. device.Rounding has the
+// rules for values that the type does not have; up to opset 23, those of Legacy. Strings
+// live on the host: a cast to them is a transfer to the host first, and the result of a
+// cast from them stays there.
 func cast(d *definition, x *tensor.Tensor, to layout.DType, how device.Rounding) (*tensor.Tensor, error) {
 	if err := d.checkTarget(to); err != nil {
 		return nil, err
 	}
 	if s := x.Stream(); to != layout.String || s.IsHost() && s.Device().Info().Strings {
-		return x.CastAs(d.name, to, how)
+		return x.Cast(to, how)
 	}
 	h, err := x.To(tensor.Host())
 	if err != nil {
 		return nil, err
 	}
-	y, err := h.CastAs(d.name, to, how)
-	if err = errors.Join(err, h.Release()); err != nil {
-		return nil, errors.Join(err, y.Release())
+	y, err := h.Cast(to, how)
+	if err = cleanedUp(err, h.Release()); err != nil {
+		return nil, cleanedUp(err, y.Release())
 	}
 	return y, nil
 }
@@ -90,18 +61,7 @@ func (d *definition) checkTarget(to layout.DType) error {
 }
 
 // rounding reads saturate and round_mode, of those that the version has.
-func (d *definition) rounding(attrs Attrs) (device.Rounding, error) {
-	if err := d.checkAttrs(attrs); err != nil {
-		return device.Rounding{}, err
-	}
-	if _, given := attrs.Get("to"); given && d.op == "Cast" {
-		return device.Rounding{}, d.invalid("the type is given both as such and as an attribute")
-	}
-	how, err := d.readRounding(attrs)
-	return how, layout.Named(d.name, err)
-}
-
-func (d *definition) readRounding(attrs Attrs) (how device.Rounding, err error) {
+func (d *definition) rounding(attrs Attrs) (how device.Rounding, err error) {
 	how.Legacy = d.since < 24
 	saturate, err := d.boolAttr(attrs, "saturate", true)
 	if err != nil {
@@ -115,9 +75,9 @@ func (d *definition) readRounding(attrs Attrs) (how device.Rounding, err error) 
 	switch mode {
 	case "up":
 	case "down":
-		how.Scale = device.Down
+		how.Scale = device.RoundDown
 	case "nearest":
-		how.Scale = device.Nearest
+		how.Scale = device.RoundNearest
 	default:
 		return how, d.invalid("attribute round_mode is %s; it must be up, down or nearest", quote.Name(mode))
 	}
@@ -172,7 +132,7 @@ func prepareCast(d *definition, attrs Attrs) (kernel, error) {
 	if err != nil {
 		return nil, err
 	}
-	how, err := d.readRounding(attrs)
+	how, err := d.rounding(attrs)
 	if err != nil {
 		return nil, err
 	}
@@ -180,7 +140,7 @@ func prepareCast(d *definition, attrs Attrs) (kernel, error) {
 }
 
 func prepareCastLike(d *definition, attrs Attrs) (kernel, error) {
-	how, err := d.readRounding(attrs)
+	how, err := d.rounding(attrs)
 	if err != nil {
 		return nil, err
 	}

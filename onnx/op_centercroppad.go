@@ -1,6 +1,7 @@
 package onnx
 
 import (
+	"github.com/restride/restride/internal/padding"
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/tensor"
 )
@@ -8,14 +9,6 @@ import (
 func init() {
 	d := definition{inputs: arity{2, 2}, host: 1 << 1, attrs: []string{"axes"}, prepare: prepareCenterCropPad}
 	register("CenterCropPad", d.versions(change{18, types13}))
-}
-
-// CenterCropPad gives the listed axes, or nil for all, the extents in shape (ONNX
-// CenterCropPad-18): a longer axis keeps its middle, a shorter one gets zeros (false,
-// empty strings) on both sides; of an odd number, one more at the end. The result is
-// a view if nothing is added.
-func CenterCropPad(x *tensor.Tensor, v Opset, shape, axes []int64) (*tensor.Tensor, error) {
-	return first(direct("CenterCropPad", v, x, 1, func(c *call) error { return c.centerCropPad(shape, axes) }))
 }
 
 func prepareCenterCropPad(_ *definition, attrs Attrs) (kernel, error) {
@@ -32,6 +25,8 @@ func prepareCenterCropPad(_ *definition, attrs Attrs) (kernel, error) {
 	}, nil
 }
 
+// centerCropPad gives axes, nil for all, the extents in shape: a longer axis keeps its
+// middle, a shorter one gets zeros on both sides; of an odd number, one more at the end.
 func (c *call) centerCropPad(shape, axes []int64) error {
 	if len(axes) == 0 { // an empty attribute is one left out
 		axes = nil
@@ -43,13 +38,13 @@ func (c *call) centerCropPad(shape, axes []int64) error {
 	if len(shape) != len(list) {
 		return c.d.invalid("shape %v has %d extents for %d axes", layout.Shape(shape).Clone(), len(shape), len(list))
 	}
-	to := make([]tensor.Padding, c.x.Rank())
+	to := make([]padding.Axis, c.x.Rank())
 	for i, axis := range list {
 		if shape[i] < 0 {
 			return c.d.invalid("shape asks for extent %d of axis %d; it must not be negative", shape[i], axis)
 		}
 		by := shape[i] - c.x.Dim(axis)
-		to[axis] = tensor.Padding{Before: by / 2, After: by - by/2}
+		to[axis] = padding.Axis{Before: by / 2, After: by - by/2}
 	}
-	return c.pad(PadConstant, to, nil)
+	return c.pad(tensor.PadConstant, to, nil)
 }

@@ -11,15 +11,6 @@ func init() {
 	register("Compress", compress.versions(change{9, types5}, change{11, types5}))
 }
 
-// Compress keeps, along an axis, the elements whose condition is true (ONNX Compress-9
-// and -11). There may be fewer conditions than elements: those without one are dropped.
-// axis may count from the end from opset 11 on; nil flattens x first. The conditions
-// are read on the host, as the result's shape depends on them; the result is a view where
-// those that are kept have a constant step, and else a copy.
-func Compress(x *tensor.Tensor, v Opset, conditions []bool, axis *int64) (*tensor.Tensor, error) {
-	return first(direct("Compress", v, x, 1, func(c *call) error { return c.compress(conditions, axis) }))
-}
-
 func prepareCompress(d *definition, attrs Attrs) (kernel, error) {
 	value, given, err := attrs.Int("axis")
 	if err != nil {
@@ -45,10 +36,13 @@ func prepareCompress(d *definition, attrs Attrs) (kernel, error) {
 	}, nil
 }
 
+// compress gathers by the indices of the true conditions: a view where these have a
+// constant step. Elements behind the last condition are dropped. A nil axis flattens the
+// input first.
 func (c *call) compress(conditions []bool, axis *int64) error {
 	x, at := c.x, 0
 	if axis == nil {
-		flat, err := x.ReshapeAs(c.d.name, x.Count())
+		flat, err := x.Reshape(x.Count())
 		if err != nil {
 			return err
 		}
@@ -84,5 +78,5 @@ func (c *call) compress(conditions []bool, axis *int64) error {
 		return err
 	}
 	c.temps = append(c.temps, chosen)
-	return c.set(x.GatherAs(c.d.name, at, chosen))
+	return c.set(x.Gather(at, chosen, layout.OutOfRangeError))
 }

@@ -1,6 +1,7 @@
 package onnx
 
 import (
+	"github.com/restride/restride/internal/shapes"
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/tensor"
 )
@@ -8,17 +9,6 @@ import (
 func init() {
 	base := definition{inputs: arity{1, many}, attrs: []string{"axis"}, assembles: true, prepare: prepareConcat}
 	register("Concat", base.versions(change{1, types1}, change{4, types5}, change{11, types5}, change{13, types13}))
-}
-
-// Concat joins tensors along an axis (ONNX Concat-1 to -13): their types and
-// their other extents are the same. From opset 11, axis may count from the end.
-// The result is a view if there is one tensor, else a copy.
-func Concat(v Opset, axis int64, xs ...*tensor.Tensor) (*tensor.Tensor, error) {
-	in := make([]Value, len(xs))
-	for i, x := range xs {
-		in[i] = x
-	}
-	return first(Run("Concat", v, Attrs{Int("axis", axis)}, in...))
 }
 
 func prepareConcat(d *definition, attrs Attrs) (kernel, error) {
@@ -53,12 +43,12 @@ func (c *call) concat(axis int64) error {
 		return err
 	}
 	home := tensor.Host()
-	shapes := make([]layout.Shape, len(pieces))
+	all := make([]layout.Shape, len(pieces))
 	for i, p := range pieces {
-		shapes[i] = p.dims
+		all[i] = p.dims
 		home = farther(home, p.stream())
 	}
-	dims, err := layout.ConcatShape(c.d.name, at, shapes...)
+	dims, err := shapes.Concat(c.d.name, at, all...)
 	if err != nil {
 		return err
 	}

@@ -26,14 +26,14 @@ func TestConcat(t *testing.T) {
 	a := held(t)(tensor.FromSlice(s, []int32{1, 2, 3, 4}, 2, 2))
 	b := held(t)(tensor.FromSlice(s, []int32{5, 6}, 2, 1))
 	none := held(t)(tensor.FromSlice(s, []int32{}, 2, 0))
-	y := held(t)(onnx.Concat(13, -1, a, none, b))
+	y := held(t)(runConcat(13, -1, a, none, b))
 	got, err := tensor.Values[int32](y)
 	require.NoError(t, err)
 	require.Equal(t, []int32{1, 2, 5, 3, 4, 6}, got)
 	require.Equal(t, tensor.Copy, y.Verdict().Kind)
 	require.EqualValues(t, 24, y.Verdict().Bytes)
 
-	one := held(t)(onnx.Concat(13, 0, a))
+	one := held(t)(runConcat(13, 0, a))
 	require.Equal(t, tensor.View, one.Verdict().Kind)
 }
 
@@ -60,7 +60,7 @@ func TestConcatErrors(t *testing.T) {
 		{13, 0, []*tensor.Tensor{scalar}, "the tensor has no axes"},
 		{13, 0, nil, "0 inputs are given; it takes 1 or more"},
 	} {
-		_, err := onnx.Concat(c.v, c.axis, c.in...)
+		_, err := runConcat(c.v, c.axis, c.in...)
 		require.ErrorIs(t, err, device.ErrInvalid)
 		require.ErrorContains(t, err, c.says)
 	}

@@ -25,21 +25,6 @@ func init() {
 		v12.versions(change{12, types5}, change{13, types13}), v12.growing(19, MaxOpset))
 }
 
-// Constant returns the tensor that an attribute gives (ONNX Constant-1 to -25):
-// value, or from opset 11 sparse_value, or from opset 12 value_int(s),
-// value_float(s), value_string(s). The result is on s: one transfer.
-func Constant(s *tensor.Stream, v Opset, value Attr) (*tensor.Tensor, error) {
-	d, err := lookup("Constant", v)
-	if err != nil {
-		return nil, err
-	}
-	t, err := readConstant(d, Attrs{value})
-	if err != nil {
-		return nil, err
-	}
-	return Load(s, t)
-}
-
 func prepareConstant(d *definition, attrs Attrs) (kernel, error) {
 	t, err := readConstant(d, attrs)
 	if err != nil {

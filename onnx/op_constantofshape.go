@@ -14,23 +14,6 @@ func init() {
 		base.versions(change{9, types5.without(without...)}, change{20, types19.without(without...)}), base.growing(21, MaxOpset, without...))
 }
 
-// ConstantOfShape returns a tensor on s of one value throughout (ONNX
-// ConstantOfShape-9 to -25): that of the one element of value, or the float 0 if
-// value is nil.
-func ConstantOfShape(s *tensor.Stream, v Opset, shape []int64, value *model.Tensor) (*tensor.Tensor, error) {
-	d, err := lookup("ConstantOfShape", v)
-	if err != nil {
-		return nil, err
-	}
-	of, err := d.element(value)
-	if err != nil {
-		return nil, err
-	}
-	c := call{d: d, home: s, out: make([]Value, 1)}
-	err = c.do(func(c *call) error { return c.constantOfShape(shape, of) })
-	return first(c.out, err)
-}
-
 // element is what a tensor is filled with.
 type element struct {
 	dtype layout.DType

@@ -57,7 +57,7 @@ func TestConstantOfShapeTypes(t *testing.T) {
 			m.Graph.Nodes = []model.Node{node("ConstantOfShape", "y", []string{"shape"}, onnx.Attr{Name: "value", Value: value})}
 			for _, s := range []*tensor.Stream{onCPU, onFake} {
 				if !allowed {
-					_, err := onnx.ConstantOfShape(s, v, []int64{3, 5}, value)
+					_, err := runConstantOfShape(v, []int64{3, 5}, value)
 					require.ErrorIs(t, err, device.ErrInvalid)
 					says := "type " + typ.String() + " is not allowed"
 					if v < 9 {
@@ -68,19 +68,19 @@ func TestConstantOfShapeTypes(t *testing.T) {
 					require.ErrorContains(t, err, says)
 					continue
 				}
-				before := dev.Stats()
-				y, err := onnx.ConstantOfShape(s, v, []int64{3, 5}, value)
+				y, err := runConstantOfShape(v, []int64{3, 5}, value)
 				require.NoError(t, err)
-				require.Equal(t, before.Uploads, dev.Stats().Uploads, "the value is an argument of the kernel")
-				require.Same(t, s, y.Stream())
 				same(t, typ, want, y)
 				require.NoError(t, y.Release())
+				before := dev.Stats()
 				sess, err := onnx.NewSession(s, m)
 				require.NoError(t, err)
 				out, err := sess.Run(t.Context(), nil)
 				require.NoError(t, err)
+				require.Equal(t, before.Uploads, dev.Stats().Uploads, "the value is an argument of the kernel")
 				y, err = out.Tensor("y")
 				require.NoError(t, err)
+				require.Same(t, s, y.Stream())
 				same(t, typ, want, y)
 				require.NoError(t, out.Release())
 				require.NoError(t, sess.Close())
@@ -90,12 +90,11 @@ func TestConstantOfShapeTypes(t *testing.T) {
 }
 
 func TestConstantOfShape(t *testing.T) {
-	s := open(t)
 	for _, c := range []struct{ shape, dims []int64 }{
 		{[]int64{4}, []int64{4}}, {nil, nil}, {[]int64{2, 0, 3}, []int64{2, 0, 3}}, {[]int64{1, 2, 1}, []int64{1, 2, 1}},
 		{[]int64{0, 1 << 62, 1 << 62}, []int64{0, 1 << 62, 1 << 62}},
 	} {
-		y := held(t)(onnx.ConstantOfShape(s, 9, c.shape, nil))
+		y := held(t)(runConstantOfShape(9, c.shape, nil))
 		require.Equal(t, layout.Float32, y.DType())
 		require.Equal(t, layout.Shape(c.dims).String(), y.Shape().String())
 		got, err := tensor.Values[float32](y)
@@ -107,7 +106,7 @@ func TestConstantOfShape(t *testing.T) {
 	// A scalar is one element too, and so is one of more axes.
 	for _, dims := range []layout.Shape{nil, {1, 1}} {
 		value := &model.Tensor{Type: layout.Bool, Dims: dims, Data: []byte{1}}
-		got, err := tensor.Values[bool](held(t)(onnx.ConstantOfShape(s, 9, []int64{2}, value)))
+		got, err := tensor.Values[bool](held(t)(runConstantOfShape(9, []int64{2}, value)))
 		require.NoError(t, err)
 		require.Equal(t, []bool{true, true}, got)
 	}
@@ -120,7 +119,7 @@ func TestConstantOfShapeErrors(t *testing.T) {
 		value *model.Tensor
 		says  string
 	}{
-		{[]int64{2, -1}, nil, "ConstantOfShape-25: [2,-1]: extent -1 of axis 1 is negative"},
+		{[]int64{2, -1}, nil, "ConstantOfShape-25 of int64[2]: [2,-1]: extent -1 of axis 1 is negative"},
 		{[]int64{1 << 32, 1 << 31}, nil, "the number of elements overflows int64"},
 		{[]int64{1 << 62}, nil, "the size in bytes overflows int64"},
 		{[]int64{2}, tensorOf(numbered(layout.Int8, 2), layout.Int8), "ConstantOfShape-25: value has shape [2]; it must have one element"},
@@ -129,7 +128,7 @@ func TestConstantOfShapeErrors(t *testing.T) {
 		{[]int64{2}, &model.Tensor{Type: layout.Int16, Data: []byte{1}}, "ConstantOfShape-25"},
 		{[]int64{2}, &model.Tensor{}, "is not allowed"},
 	} {
-		_, err := onnx.ConstantOfShape(s, 25, c.shape, c.value)
+		_, err := runConstantOfShape(25, c.shape, c.value)
 		require.ErrorIs(t, err, device.ErrInvalid)
 		require.ErrorContains(t, err, c.says)
 	}

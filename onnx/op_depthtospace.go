@@ -4,7 +4,6 @@ import (
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/internal/quote"
 	"github.com/restride/restride/layout"
-	"github.com/restride/restride/tensor"
 )
 
 func init() {
@@ -18,30 +17,6 @@ func init() {
 	register("DepthToSpace",
 		toSpace.versions(change{1, types5}), byMode.versions(change{11, types5}, change{13, types13}, change{28, types13}))
 	register("SpaceToDepth", toDepth.versions(change{1, types5}, change{13, types13}), toDepthByMode.versions(change{28, types13}))
-}
-
-// DepthToSpace moves channels of x, which is [N,C,H,W], to blocks of pixels
-// (ONNX DepthToSpace-1 to -28): the result is [N,C/(b*b),H*b,W*b] for blocks of
-// b by b. mode, from opset 11, selects the channels of a block: "DCR" (or "") those
-// C/(b*b) apart, "CRD" b*b neighbours. The result is
-// a view where strides can express it, else a copy.
-func DepthToSpace(x *tensor.Tensor, v Opset, blocksize int64, mode string) (*tensor.Tensor, error) {
-	return first(Run("DepthToSpace", v, blockAttrs(blocksize, mode), x))
-}
-
-// SpaceToDepth moves blocks of pixels of x, which is [N,C,H,W], to channels (ONNX
-// SpaceToDepth-1 to -28): it is DepthToSpace backwards, and the result is
-// [N,C*b*b,H/b,W/b]. mode, from opset 28, is that of DepthToSpace.
-func SpaceToDepth(x *tensor.Tensor, v Opset, blocksize int64, mode string) (*tensor.Tensor, error) {
-	return first(Run("SpaceToDepth", v, blockAttrs(blocksize, mode), x))
-}
-
-func blockAttrs(blocksize int64, mode string) Attrs {
-	attrs := Attrs{Int("blocksize", blocksize)}
-	if mode != "" {
-		attrs = append(attrs, Attr{Name: "mode", Value: mode})
-	}
-	return attrs
 }
 
 // rearrange is how an operator on [N,C,H,W] sees the elements of its input: the
@@ -91,6 +66,9 @@ func prepareBlocks(apply rearrange) func(*definition, Attrs) (kernel, error) {
 	}
 }
 
+// depthToSpace moves channels to blocks of pixels, b by b: [N,C,H,W] becomes
+// [N,C/(b*b),H*b,W*b]. The channels of a block lie C/(b*b) apart, or with crd beside each
+// other.
 func depthToSpace(d *definition, in [4]int64, b int64, crd bool) (split [6]int64, perm [6]int, out [4]int64, err error) {
 	n, c, h, w := in[0], in[1], in[2], in[3]
 	if c%(b*b) != 0 {
@@ -106,6 +84,7 @@ func depthToSpace(d *definition, in [4]int64, b int64, crd bool) (split [6]int64
 	return split, perm, [4]int64{n, c / (b * b), h * b, w * b}, nil
 }
 
+// spaceToDepth is depthToSpace backwards.
 func spaceToDepth(d *definition, in [4]int64, b int64, crd bool) (split [6]int64, perm [6]int, out [4]int64, err error) {
 	n, c, h, w := in[0], in[1], in[2], in[3]
 	for i, extent := range in[2:] {

@@ -17,20 +17,14 @@ func init() {
 		op: "DepthToSpace", versions: []onnx.Opset{1, 11, 13, 28},
 		note:  "`mode` from 11",
 		types: typesSince{1, 1, 1, 13},
-		direct: func(x *tensor.Tensor, v onnx.Opset) (*tensor.Tensor, error) {
-			return onnx.DepthToSpace(x, v, 1, "")
-		},
-		form: func(onnx.Opset) (onnx.Attrs, [][]int64) { return onnx.Attrs{onnx.Int("blocksize", 1)}, nil },
-		want: func(a array) array { return a },
+		form:  func(onnx.Opset) (onnx.Attrs, [][]int64) { return onnx.Attrs{onnx.Int("blocksize", 1)}, nil },
+		want:  func(a array) array { return a },
 	}, operatorTest{
 		op: "SpaceToDepth", versions: []onnx.Opset{1, 13, 28},
 		note:  "`mode` from 28",
 		types: typesSince{1, 1, 1, 13},
-		direct: func(x *tensor.Tensor, v onnx.Opset) (*tensor.Tensor, error) {
-			return onnx.SpaceToDepth(x, v, 1, "")
-		},
-		form: func(onnx.Opset) (onnx.Attrs, [][]int64) { return onnx.Attrs{onnx.Int("blocksize", 1)}, nil },
-		want: func(a array) array { return a },
+		form:  func(onnx.Opset) (onnx.Attrs, [][]int64) { return onnx.Attrs{onnx.Int("blocksize", 1)}, nil },
+		want:  func(a array) array { return a },
 	})
 }
 
@@ -42,14 +36,14 @@ func TestDepthToSpace(t *testing.T) {
 	dcr := []int32{1, 5, 2, 6, 9, 13, 10, 14, 3, 7, 4, 8, 11, 15, 12, 16}
 	crd := []int32{1, 3, 2, 4, 5, 7, 6, 8, 9, 11, 10, 12, 13, 15, 14, 16}
 	for _, v := range []onnx.Opset{1, 10, 11, 13, 28} {
-		hasValues(t, held(t)(onnx.DepthToSpace(x, v, 2, "")), []int64{1, 2, 2, 4}, dcr...)
+		hasValues(t, held(t)(runDepthToSpace(x, v, 2, "")), []int64{1, 2, 2, 4}, dcr...)
 		if v >= 11 {
-			hasValues(t, held(t)(onnx.DepthToSpace(x, v, 2, "DCR")), []int64{1, 2, 2, 4}, dcr...)
-			hasValues(t, held(t)(onnx.DepthToSpace(x, v, 2, "CRD")), []int64{1, 2, 2, 4}, crd...)
+			hasValues(t, held(t)(runDepthToSpace(x, v, 2, "DCR")), []int64{1, 2, 2, 4}, dcr...)
+			hasValues(t, held(t)(runDepthToSpace(x, v, 2, "CRD")), []int64{1, 2, 2, 4}, crd...)
 		}
 	}
-	require.Equal(t, tensor.Copy, held(t)(onnx.DepthToSpace(x, 13, 2, "")).Verdict().Kind)
-	require.Equal(t, tensor.View, held(t)(onnx.DepthToSpace(x, 13, 1, "CRD")).Verdict().Kind)
+	require.Equal(t, tensor.Copy, held(t)(runDepthToSpace(x, 13, 2, "")).Verdict().Kind)
+	require.Equal(t, tensor.View, held(t)(runDepthToSpace(x, 13, 1, "CRD")).Verdict().Kind)
 }
 
 // TestSpaceToDepth: what DepthToSpace made, backwards.
@@ -59,13 +53,13 @@ func TestSpaceToDepth(t *testing.T) {
 	dcr := []int32{1, 3, 9, 11, 2, 4, 10, 12, 5, 7, 13, 15, 6, 8, 14, 16}
 	crd := []int32{1, 3, 2, 4, 5, 7, 6, 8, 9, 11, 10, 12, 13, 15, 14, 16}
 	for _, v := range []onnx.Opset{1, 13, 28} {
-		hasValues(t, held(t)(onnx.SpaceToDepth(x, v, 2, "")), []int64{1, 8, 1, 2}, dcr...)
+		hasValues(t, held(t)(runSpaceToDepth(x, v, 2, "")), []int64{1, 8, 1, 2}, dcr...)
 	}
-	hasValues(t, held(t)(onnx.SpaceToDepth(x, 28, 2, "DCR")), []int64{1, 8, 1, 2}, dcr...)
-	hasValues(t, held(t)(onnx.SpaceToDepth(x, 28, 2, "CRD")), []int64{1, 8, 1, 2}, crd...)
+	hasValues(t, held(t)(runSpaceToDepth(x, 28, 2, "DCR")), []int64{1, 8, 1, 2}, dcr...)
+	hasValues(t, held(t)(runSpaceToDepth(x, 28, 2, "CRD")), []int64{1, 8, 1, 2}, crd...)
 	for _, mode := range []string{"DCR", "CRD"} {
-		deep := held(t)(onnx.SpaceToDepth(x, 28, 2, mode))
-		back := held(t)(onnx.DepthToSpace(deep, 28, 2, mode))
+		deep := held(t)(runSpaceToDepth(x, 28, 2, mode))
+		back := held(t)(runDepthToSpace(deep, 28, 2, mode))
 		hasValues(t, back, []int64{1, 2, 2, 4}, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16)
 	}
 }
@@ -83,8 +77,8 @@ func TestBlocksOfNothing(t *testing.T) {
 		{[]int64{1, 0, 0, 0}, []int64{1, 0, 0, 0}, []int64{1, 0, 0, 0}, math.MaxInt32},
 	} {
 		x := filled(t, s, c.in...)
-		hasValues(t, held(t)(onnx.SpaceToDepth(x, 13, c.b, "")), c.deep)
-		hasValues(t, held(t)(onnx.DepthToSpace(x, 13, c.b, "CRD")), c.wide)
+		hasValues(t, held(t)(runSpaceToDepth(x, 13, c.b, "")), c.deep)
+		hasValues(t, held(t)(runDepthToSpace(x, 13, c.b, "CRD")), c.wide)
 	}
 }
 
@@ -119,15 +113,15 @@ func TestBlockErrors(t *testing.T) {
 		{"SpaceToDepth", 13, deep, 2, "", "channels, axis 1, times 4, the square of blocksize 2, overflow int64"},
 		{"SpaceToDepth", 13, nil, 2, "", "SpaceToDepth-13: input 0 is missing"},
 	} {
-		call := onnx.DepthToSpace
+		call := runDepthToSpace
 		if c.op == "SpaceToDepth" {
-			call = onnx.SpaceToDepth
+			call = runSpaceToDepth
 		}
 		_, err := call(c.x, c.v, c.b, c.mode)
 		require.ErrorIs(t, err, device.ErrInvalid)
 		require.ErrorContains(t, err, c.says)
 	}
-	_, err := onnx.DepthToSpace(x, 13, math.MaxInt64, "")
+	_, err := runDepthToSpace(x, 13, math.MaxInt64, "")
 	require.ErrorIs(t, err, device.ErrUnsupported)
 	require.ErrorContains(t, err, "the largest supported is 2147483647")
 	for _, op := range []string{"DepthToSpace", "SpaceToDepth"} {
@@ -137,8 +131,8 @@ func TestBlockErrors(t *testing.T) {
 		require.ErrorContains(t, err, `attribute "mode" is of kind int, want string`)
 	}
 	s.ForbidCopies(true)
-	_, err = onnx.SpaceToDepth(x, 13, 2, "")
+	_, err = runSpaceToDepth(x, 13, 2, "")
 	require.ErrorIs(t, err, tensor.ErrCopy)
 	s.ForbidCopies(false)
-	require.Equal(t, layout.Int32, held(t)(onnx.SpaceToDepth(x, 13, 2, "")).DType())
+	require.Equal(t, layout.Int32, held(t)(runSpaceToDepth(x, 13, 2, "")).DType())
 }

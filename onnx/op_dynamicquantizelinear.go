@@ -14,17 +14,8 @@ func init() {
 	register("DynamicQuantizeLinear", d.versions(change{11, typeSet(0).with(layout.Float32)}))
 }
 
-// DynamicQuantizeLinear returns x as uint8, with the scale and the zero point that were
-// used (ONNX DynamicQuantizeLinear-11): the scale makes of 256 codes the range of x's
-// values and 0. x, of floats of 32 bits, is read on the host for that: a transfer.
-func DynamicQuantizeLinear(x *tensor.Tensor, v Opset) (y, scale, zero *tensor.Tensor, err error) {
-	out, err := direct("DynamicQuantizeLinear", v, x, 3, (*call).dynamicQuantize)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	return out[0].(*tensor.Tensor), out[1].(*tensor.Tensor), out[2].(*tensor.Tensor), nil
-}
-
+// dynamicQuantize makes of 256 codes the range of the values and 0. The values are read on
+// the host for that: a transfer.
 func (c *call) dynamicQuantize() error {
 	x := c.x
 	if err := c.take(4 * x.Count()); err != nil {
@@ -48,7 +39,7 @@ func (c *call) dynamicQuantize() error {
 		return err
 	}
 	c.out[2] = zero
-	y, err := x.QuantizeAs(c.d.name, layout.Uint8, tensor.Quantization{Scale: scale, Zero: zero})
+	y, err := x.Quantize(layout.Uint8, tensor.Quantization{Scale: scale, Zero: zero})
 	if err != nil {
 		return err
 	}

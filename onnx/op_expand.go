@@ -7,13 +7,8 @@ func init() {
 	register("Expand", expand.versions(change{8, types5}, change{13, types13}))
 }
 
-// Expand repeats x along axes of extent 1 (ONNX Expand-8 to -13). x and shape
-// are broadcast together, aligned at the last axis: where shape has a 1, or no
-// axis, x's extent stays. The result is a view.
-func Expand(x *tensor.Tensor, v Opset, shape []int64) (*tensor.Tensor, error) {
-	return one("Expand", v, x, func(d *definition) (*tensor.Tensor, error) { return expand(d, x, shape) })
-}
-
+// expand broadcasts x and shape together, aligned at the last axis: where shape has a 1, or
+// no axis, the extent of x stays.
 func expand(d *definition, x *tensor.Tensor, shape []int64) (*tensor.Tensor, error) {
 	var few [2][8]int64
 	in := x.AppendDims(few[0][:0])

@@ -14,20 +14,6 @@ func init() {
 	register("EyeLike", d.versions(change{9, types}, change{22, types.with(layout.BFloat16)}))
 }
 
-// EyeLike returns a matrix of x's shape that is 1 on its k-th diagonal and 0 elsewhere
-// (ONNX EyeLike-9 and -22): diagonal 0 is the main one and 1 is above it. Its type is
-// x's, or that of Int("dtype", number). x has two axes; its elements are not read. The
-// result is a copy.
-func EyeLike(x *tensor.Tensor, v Opset, attrs ...Attr) (*tensor.Tensor, error) {
-	return first(direct("EyeLike", v, x, 1, func(c *call) error {
-		k, err := c.d.compile(attrs)
-		if err != nil {
-			return err
-		}
-		return k(c)
-	}))
-}
-
 func prepareEyeLike(d *definition, attrs Attrs) (kernel, error) {
 	number, given, err := attrs.Int("dtype")
 	if err != nil {
@@ -54,6 +40,8 @@ func prepareEyeLike(d *definition, attrs Attrs) (kernel, error) {
 	}, nil
 }
 
+// eye makes a matrix that is 1 on its k-th diagonal and 0 elsewhere: diagonal 0 is the main
+// one and 1 is above it.
 func (c *call) eye(t layout.DType, k int64) error {
 	if c.x.Rank() != 2 {
 		return c.d.invalid("it takes a matrix: the input must have two axes")

@@ -32,7 +32,7 @@ func TestEyeLike(t *testing.T) {
 		for range 30 {
 			rows, columns, k := rng.Int64N(6), rng.Int64N(6), rng.Int64N(15)-7
 			x := held(t)(tensor.New(s, layout.Int8, rows, columns))
-			y := held(t)(onnx.EyeLike(x, 22, onnx.Int("dtype", int64(to)), onnx.Int("k", k)))
+			y := held(t)(runEyeLike(x, 22, onnx.Int("dtype", int64(to)), onnx.Int("k", k)))
 			require.Equal(t, to, y.DType())
 			values := held(t)(y.Cast(layout.Float64, device.Rounding{}))
 			got, err := tensor.Values[float64](values)
@@ -47,18 +47,18 @@ func TestEyeLike(t *testing.T) {
 		}
 	}
 	x := held(t)(tensor.New(s, layout.Float32, 2, 3))
-	y := held(t)(onnx.EyeLike(x, 9))
+	y := held(t)(runEyeLike(x, 9))
 	require.Equal(t, layout.Float32, y.DType())
 	for _, k := range []int64{math.MinInt64, math.MaxInt64} {
-		y := held(t)(onnx.EyeLike(x, 9, onnx.Int("k", k)))
+		y := held(t)(runEyeLike(x, 9, onnx.Int("k", k)))
 		got, err := tensor.Values[float32](y)
 		require.NoError(t, err)
 		require.Equal(t, make([]float32, 6), got)
 	}
-	_, err := onnx.EyeLike(held(t)(tensor.New(s, layout.Float32, 2)), 9)
+	_, err := runEyeLike(held(t)(tensor.New(s, layout.Float32, 2)), 9)
 	require.ErrorContains(t, err, "two axes")
 	for _, dtype := range []int64{0, 8, 300} {
-		_, err = onnx.EyeLike(x, 9, onnx.Int("dtype", dtype))
+		_, err = runEyeLike(x, 9, onnx.Int("dtype", dtype))
 		require.ErrorIs(t, err, device.ErrInvalid)
 	}
 }

@@ -23,7 +23,7 @@ func flatten(d *definition, x *tensor.Tensor, axis int64) (*tensor.Tensor, error
 	if err != nil {
 		return nil, err
 	}
-	return x.ReshapeAs(d.name, rows, cols)
+	return x.Reshape(rows, cols)
 }
 
 // matrix returns the extents that a Flatten gives x.

@@ -16,31 +16,12 @@ func init() {
 	register("GatherND", nd11.versions(change{11, types5}), nd12.versions(change{12, types5}, change{13, types13}))
 }
 
-// Gather takes, along an axis, the elements that indices name (ONNX Gather-1 to
-// -13): an int32 or int64 tensor of any shape, which takes the place of the axis
-// in the result's. axis lies in [-rank, rank-1], and an index in [-n, n-1], where n
-// is the axis's extent. (Before opset 11 the text has no negative indices, but
-// models do.) Results and errors are those of tensor.Tensor.Gather.
-func Gather(x *tensor.Tensor, v Opset, indices *tensor.Tensor, axis int64) (*tensor.Tensor, error) {
-	return one("Gather", v, x, func(d *definition) (*tensor.Tensor, error) { return gatherOf(d, x, indices, axis) })
-}
-
 func gatherOf(d *definition, x, indices *tensor.Tensor, axis int64) (*tensor.Tensor, error) {
 	at, err := d.indexed(x, indices, axis)
 	if err != nil {
 		return nil, err
 	}
-	return x.GatherAs(d.name, at, indices)
-}
-
-// GatherElements takes an element of x for each of indices, an int32 or int64
-// tensor of x's rank (ONNX GatherElements-11 and -13): the one at the same position
-// on all axes but the given one, where the index names it. On other axes indices
-// must not be longer than x. axis lies in [-rank, rank-1], and an index in
-// [-n, n-1]. Results and errors are those of
-// tensor.Tensor.Gather.
-func GatherElements(x *tensor.Tensor, v Opset, indices *tensor.Tensor, axis int64) (*tensor.Tensor, error) {
-	return one("GatherElements", v, x, func(d *definition) (*tensor.Tensor, error) { return gatherElements(d, x, indices, axis) })
+	return x.Gather(at, indices, layout.OutOfRangeError)
 }
 
 func gatherElements(d *definition, x, indices *tensor.Tensor, axis int64) (*tensor.Tensor, error) {
@@ -48,24 +29,11 @@ func gatherElements(d *definition, x, indices *tensor.Tensor, axis int64) (*tens
 	if err != nil {
 		return nil, err
 	}
-	return x.TakeAlongAs(d.name, at, indices)
+	return x.TakeAlong(at, indices, layout.OutOfRangeError)
 }
 
-// GatherND takes slices of x that tuples of indices name (ONNX GatherND-11 to
-// -13). The last axis of indices, an int64 tensor, holds a tuple: an index for each
-// axis of x from batchDims on, or for the first of them. The batchDims axes before
-// must be the same on both sides, and are walked together; from opset 12 there may
-// be some. An index lies in [-n, n-1], where n is its axis's extent. Results and
-// errors are those of tensor.Tensor.Gather.
-func GatherND(x *tensor.Tensor, v Opset, indices *tensor.Tensor, batchDims int64) (*tensor.Tensor, error) {
-	return one("GatherND", v, x, func(d *definition) (*tensor.Tensor, error) {
-		if batchDims != 0 && d.since < 12 {
-			return nil, d.invalid("%d batch axes are given; GatherND has them from opset 12", batchDims)
-		}
-		return gatherND(d, x, indices, batchDims)
-	})
-}
-
+// gatherND checks what ONNX asks for beyond GatherND of a tensor: from opset 12 there may be
+// batch axes.
 func gatherND(d *definition, x, indices *tensor.Tensor, batchDims int64) (*tensor.Tensor, error) {
 	if err := d.checkIndices(indices, layout.Int64); err != nil {
 		return nil, err
@@ -73,7 +41,7 @@ func gatherND(d *definition, x, indices *tensor.Tensor, batchDims int64) (*tenso
 	if least := int64(min(x.Rank(), indices.Rank())); batchDims < 0 || batchDims > 0 && batchDims >= least {
 		return nil, d.invalid("by %v: batch_dims is %d; it must not be negative, and less than both ranks", indices.Shape(), batchDims)
 	}
-	return x.GatherNDAs(d.name, int(batchDims), indices)
+	return x.GatherND(int(batchDims), indices, layout.OutOfRangeError)
 }
 
 // indexed checks an axis that may count from the end in every version, and that
@@ -89,9 +57,6 @@ func (d *definition) indexed(x, indices *tensor.Tensor, axis int64) (int, error)
 
 // checkIndices checks that indices are of one of two types.
 func (d *definition) checkIndices(indices *tensor.Tensor, types ...layout.DType) error {
-	if indices == nil {
-		return d.invalid("indices are missing")
-	}
 	if t := indices.DType(); t != types[0] && t != types[len(types)-1] {
 		allowed := types[0].String()
 		if len(types) > 1 {

@@ -1,7 +1,5 @@
 package onnx
 
-import "github.com/restride/restride/tensor"
-
 // opIdentity is the operator's name, and the operation of further references that a
 // session hands out.
 const opIdentity = "Identity"
@@ -13,11 +11,6 @@ func init() {
 	withOptionals.containers = sequences | optionals
 	register(opIdentity, tensors.versions(change{1, types5}, change{13, types13}), withSequences.versions(change{14, types13}),
 		withOptionals.versions(change{16, types13}), withOptionals.growing(19, MaxOpset))
-}
-
-// Identity returns a view of x (ONNX Identity-1 to -25).
-func Identity(x *tensor.Tensor, v Opset) (*tensor.Tensor, error) {
-	return one(opIdentity, v, x, func(d *definition) (*tensor.Tensor, error) { return x.WithLayout(d.name, x.Layout()) })
 }
 
 func prepareIdentity(d *definition, _ Attrs) (kernel, error) {

@@ -64,7 +64,7 @@ func nonZero(op string, x *tensor.Tensor) ([]bool, error) {
 	case layout.Complex128:
 		set, err = each(op, x, func(z complex128) bool { return z != 0 })
 	default:
-		set, err = x.CastAs(op, layout.Bool, device.Rounding{})
+		set, err = x.Cast(layout.Bool, device.Rounding{})
 	}
 	if err != nil {
 		return nil, err

@@ -1,7 +1,6 @@
 package onnx
 
 import (
-	"errors"
 	"slices"
 
 	"github.com/restride/restride/device"
@@ -15,16 +14,6 @@ var countTypes = types5.without(layout.Bool, layout.String, layout.Complex64, la
 func init() {
 	d := definition{inputs: arity{3, 3}, host: 1 << 1, attrs: []string{"axis"}, prepare: prepareOneHot}
 	register("OneHot", d.versions(change{9, countTypes}, change{11, countTypes}))
-}
-
-// OneHot returns, for each of indices, an axis of the given depth that is off but at the
-// index (ONNX OneHot-9 and -11). values, of any type of opset 5, holds two elements: off
-// and on. The axis comes at the given position of the result's, in [-rank-1, rank]. An
-// index lies in [-depth, depth-1], and negative ones count from the end, in version 9, too;
-// others are off all along the axis. Indices of other types than int32 and int64 are
-// converted to int64 as Cast does it.
-func OneHot(indices *tensor.Tensor, v Opset, depth int64, values *tensor.Tensor, axis int64) (*tensor.Tensor, error) {
-	return first(direct("OneHot", v, indices, 1, func(c *call) error { return c.oneHot(depth, values, axis) }))
 }
 
 func prepareOneHot(_ *definition, attrs Attrs) (kernel, error) {
@@ -54,7 +43,7 @@ func (c *call) oneDepth() (int64, error) {
 	if !countTypes.has(depth.DType()) || depth.Count() != 1 || depth.Rank() > 1 {
 		return 0, c.d.invalid("the depth is %v%v; it must be one number", depth.DType(), depth.Shape())
 	}
-	whole, err := depth.CastAs(c.d.name, layout.Int64, device.Rounding{})
+	whole, err := depth.Cast(layout.Int64, device.Rounding{})
 	if err != nil {
 		return 0, err
 	}
@@ -67,14 +56,15 @@ func (c *call) oneDepth() (int64, error) {
 	return list[0], nil
 }
 
+// oneHot makes an axis of the given depth for each index, off but at the index. Negative
+// indices count from the end, in version 9, too; others out of range are off all along the
+// axis. Indices of other types than int32 and int64 are converted to int64 as Cast does it.
 func (c *call) oneHot(depth int64, values *tensor.Tensor, axis int64) error {
 	x := c.x
 	at, err := c.d.axisFrom(axis, -int64(x.Rank())-1, x.Rank()+1, x.Rank())
 	switch {
 	case err != nil:
 		return err
-	case values == nil:
-		return c.d.invalid("the values are missing")
 	case !types5.has(values.DType()) || values.Rank() != 1 || values.Dim(0) != 2:
 		return c.d.invalid("the values are %v%v; they must be two, off and on, of a type of opset 5", values.DType(), values.Shape())
 	case depth < 1:
@@ -94,7 +84,7 @@ func (c *call) oneHot(depth int64, values *tensor.Tensor, axis int64) error {
 		return t
 	}
 	if x.DType() != layout.Int32 && x.DType() != layout.Int64 {
-		if x, err = x.CastAs(c.d.name, layout.Int64, device.Rounding{}); temp(x, err) == nil {
+		if x, err = x.Cast(layout.Int64, device.Rounding{}); temp(x, err) == nil {
 			return err
 		}
 	}
@@ -120,8 +110,8 @@ func (c *call) oneHot(depth int64, values *tensor.Tensor, axis int64) error {
 	if err != nil {
 		return err
 	}
-	if err := y.PutAlongAs(c.d.name, at, places, on, device.OutsideSkip); err != nil {
-		return errors.Join(err, y.Release())
+	if err := y.PutAlong(at, places, on, device.ReduceSet, layout.OutOfRangeSkip); err != nil {
+		return cleanedUp(err, y.Release())
 	}
 	c.puts(on)
 	return c.set(y, nil)

@@ -22,11 +22,11 @@ func TestOneHot(t *testing.T) {
 	s := open(t)
 	at := held(t)(tensor.FromSlice(s, []int32{1, -1, 7}))
 	values := held(t)(tensor.FromSlice(s, []float32{2, 5}))
-	y := held(t)(onnx.OneHot(at, 11, 3, values, -1))
+	y := held(t)(runOneHot(at, 11, 3, values, -1))
 	got, err := tensor.Values[float32](y)
 	require.NoError(t, err)
 	require.Equal(t, []float32{2, 5, 2, 2, 2, 5, 2, 2, 2}, got)
-	y = held(t)(onnx.OneHot(at, 9, 3, values, 0))
+	y = held(t)(runOneHot(at, 9, 3, values, 0))
 	got, err = tensor.Values[float32](y)
 	require.NoError(t, err)
 	require.Equal(t, []float32{2, 2, 2, 5, 2, 2, 2, 5, 2}, got)
@@ -44,12 +44,12 @@ func TestOneHot(t *testing.T) {
 	require.NoError(t, out[0].Release())
 
 	for says, call := range map[string]func() (*tensor.Tensor, error){
-		"the depth is 0; it must be positive":       func() (*tensor.Tensor, error) { return onnx.OneHot(at, 11, 0, values, 0) },
-		"axis 2 is outside [-2,1]":                  func() (*tensor.Tensor, error) { return onnx.OneHot(at, 11, 3, values, 2) },
-		"the values are int32[3]; they must be two": func() (*tensor.Tensor, error) { return onnx.OneHot(at, 11, 3, at, 0) },
-		"the values are missing":                    func() (*tensor.Tensor, error) { return onnx.OneHot(at, 11, 3, nil, 0) },
+		"the depth is 0; it must be positive":       func() (*tensor.Tensor, error) { return runOneHot(at, 11, 0, values, 0) },
+		"axis 2 is outside [-2,1]":                  func() (*tensor.Tensor, error) { return runOneHot(at, 11, 3, values, 2) },
+		"the values are int32[3]; they must be two": func() (*tensor.Tensor, error) { return runOneHot(at, 11, 3, at, 0) },
+		"2 inputs are given; it takes 3":            func() (*tensor.Tensor, error) { return runOneHot(at, 11, 3, nil, 0) },
 		"type bool is not allowed": func() (*tensor.Tensor, error) {
-			return onnx.OneHot(held(t)(tensor.New(s, layout.Bool, 1)), 11, 3, values, 0)
+			return runOneHot(held(t)(tensor.New(s, layout.Bool, 1)), 11, 3, values, 0)
 		},
 	} {
 		_, err := call()

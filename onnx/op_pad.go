@@ -2,6 +2,7 @@ package onnx
 
 import (
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/padding"
 	"github.com/restride/restride/internal/quote"
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/tensor"
@@ -22,61 +23,19 @@ func init() {
 // typesPad11 are numbers only.
 var typesPad11 = types1.with(layout.Int8, layout.Int16, layout.Int32, layout.Int64, layout.Uint8, layout.Uint16, layout.Uint32, layout.Uint64)
 
-// PadMode says what Pad puts around the elements.
-type PadMode = tensor.PadMode
-
-// The modes of Pad.
-const (
-	PadConstant = tensor.PadConstant
-	PadEdge     = tensor.PadEdge
-	PadReflect  = tensor.PadReflect
-	PadWrap     = tensor.PadWrap // from opset 19
-)
-
-// Pad adds elements before and after each axis (ONNX Pad-1 to -25): pads are the
-// counts before each, then those after each. Negative ones, from opset 2, remove
-// elements, before any are added. axes, from opset 18, say which axes the pads
-// are for; nil is all. value, of one element, is what PadConstant adds; nil is 0,
-// false or an empty string. The result is a view if nothing is added.
-func Pad(x *tensor.Tensor, v Opset, mode PadMode, pads, axes []int64, value *tensor.Tensor) (*tensor.Tensor, error) {
-	return first(direct("Pad", v, x, 1, func(c *call) error {
-		if axes != nil && c.d.since < 18 {
-			return c.d.invalid("axes are given; Pad has them from opset 18")
-		}
-		if err := c.d.checkPadMode(mode); err != nil {
-			return err
-		}
-		var fill []byte
-		if value != nil {
-			var err error
-			if fill, err = c.element(value, "value", mode == PadConstant); err != nil {
-				return err
-			}
-		}
-		return c.padLists(mode, pads, axes, fill)
-	}))
-}
-
-func (d *definition) checkPadMode(mode PadMode) error {
-	switch mode {
-	case PadConstant, PadEdge, PadReflect:
-		return nil
-	case PadWrap:
-		if d.since < 19 {
-			return d.invalid("mode wrap is not in this version; Pad has it from opset 19")
-		}
-		return nil
-	}
-	return d.invalid("mode %s: it must be constant, edge, reflect or, from opset 19, wrap", quote.Name(string(mode)))
-}
-
 // padMode reads the attribute mode.
-func padMode(d *definition, attrs Attrs) (PadMode, error) {
-	s, err := attrs.StrOr("mode", string(PadConstant))
+func padMode(d *definition, attrs Attrs) (tensor.PadMode, error) {
+	s, err := attrs.StrOr("mode", string(tensor.PadConstant))
 	if err != nil {
 		return "", err
 	}
-	return PadMode(s), d.checkPadMode(PadMode(s))
+	switch mode := tensor.PadMode(s); {
+	case mode == tensor.PadConstant, mode == tensor.PadEdge, mode == tensor.PadReflect, mode == tensor.PadWrap && d.since >= 19:
+		return mode, nil
+	case mode == tensor.PadWrap:
+		return "", d.invalid("mode wrap is not in this version; Pad has it from opset 19")
+	}
+	return "", d.invalid("mode %s: it must be constant, edge, reflect or, from opset 19, wrap", quote.Name(s))
 }
 
 // preparePad1 reads pads and value from attributes.
@@ -122,7 +81,7 @@ func preparePad(d *definition, attrs Attrs) (kernel, error) {
 			if err != nil {
 				return err
 			}
-			if fill, err = c.element(value, "constant_value", mode == PadConstant); err != nil {
+			if fill, err = c.element(value, "constant_value", mode == tensor.PadConstant); err != nil {
 				return err
 			}
 		}
@@ -173,7 +132,7 @@ func floatBytes(t layout.DType, v float32) ([]byte, error) {
 }
 
 // padLists is a Pad of the call's first input.
-func (c *call) padLists(mode PadMode, pads, axes []int64, fill []byte) error {
+func (c *call) padLists(mode tensor.PadMode, pads, axes []int64, fill []byte) error {
 	list, err := c.d.padAxes(axes, c.x.Rank())
 	if err != nil {
 		return err
@@ -182,9 +141,9 @@ func (c *call) padLists(mode PadMode, pads, axes []int64, fill []byte) error {
 	if len(pads)%2 != 0 || len(pads)/2 != n {
 		return c.d.invalid("%d pads for %d axes: there must be two for each", len(pads), n)
 	}
-	to := make([]tensor.Padding, c.x.Rank())
+	to := make([]padding.Axis, c.x.Rank())
 	for i, axis := range list {
-		p := tensor.Padding{Before: pads[i], After: pads[n+i]}
+		p := padding.Axis{Before: pads[i], After: pads[n+i]}
 		if c.d.since < 2 && (p.Before < 0 || p.After < 0) {
 			return c.d.invalid("axis %d: pads %d and %d: Pad allows negative ones from opset 2", axis, p.Before, p.After)
 		}

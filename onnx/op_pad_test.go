@@ -20,9 +20,6 @@ func init() {
 		op: "Pad", versions: []onnx.Opset{1, 2, 11, 13, 18, 19, 21, 23, 24, 25},
 		note:  "attributes up to 2, then inputs; negative pads from 2, axes from 18, `wrap` from 19",
 		types: typesSince{1, 11, 13, 13, 21, 21, 23, 24, 25},
-		direct: func(x *tensor.Tensor, v onnx.Opset) (*tensor.Tensor, error) {
-			return onnx.Pad(x, v, onnx.PadReflect, []int64{0, 0, 1, 2, 0, 0, 0, 1}, nil, nil)
-		},
 		form: func(v onnx.Opset) (onnx.Attrs, [][]int64) {
 			mode, pads := onnx.Attr{Name: "mode", Value: "reflect"}, []int64{0, 0, 1, 2, 0, 0, 0, 1}
 			switch {
@@ -37,7 +34,7 @@ func init() {
 	})
 }
 
-var padModes = []onnx.PadMode{onnx.PadConstant, onnx.PadEdge, onnx.PadReflect, onnx.PadWrap}
+var padModes = []tensor.PadMode{tensor.PadConstant, tensor.PadEdge, tensor.PadReflect, tensor.PadWrap}
 
 // zeroLike returns a zero as long as the elements of an array, which are numbered.
 func zeroLike(a array) string {
@@ -49,29 +46,29 @@ func zeroLike(a array) string {
 
 func TestPad(t *testing.T) {
 	for _, c := range []struct {
-		mode onnx.PadMode
+		mode tensor.PadMode
 		in   []int64 // in rows of 3
 		pads []int64
 		axes []int64
 		want []int64
 		dims string
 	}{
-		{onnx.PadConstant, []int64{1, 2, 3}, []int64{1, 0, 0, 2}, nil, []int64{9, 9, 9, 9, 9, 1, 2, 3, 9, 9}, "[2,5]"},
-		{onnx.PadConstant, []int64{1, 2, 3, 4, 5, 6}, []int64{1, -1}, []int64{-1}, []int64{9, 1, 2, 9, 4, 5}, "[2,3]"},
-		{onnx.PadConstant, []int64{1, 2, 3}, []int64{-1, 2}, []int64{0}, []int64{9, 9, 9, 9, 9, 9}, "[2,3]"},
-		{onnx.PadEdge, []int64{1, 2, 3, 4, 5, 6}, []int64{1, 2, 0, 1}, nil, []int64{1, 1, 1, 2, 3, 3, 1, 1, 1, 2, 3, 3, 4, 4, 4, 5, 6, 6}, "[3,6]"},
-		{onnx.PadReflect, []int64{1, 2, 3, 4, 5, 6}, []int64{1, 1, 0, 2}, nil, []int64{5, 4, 5, 6, 5, 4, 2, 1, 2, 3, 2, 1, 5, 4, 5, 6, 5, 4}, "[3,6]"},
-		{onnx.PadReflect, []int64{1, 2, 3}, []int64{7, 6}, []int64{1}, []int64{2, 3, 2, 1, 2, 3, 2, 1, 2, 3, 2, 1, 2, 3, 2, 1}, "[1,16]"},
-		{onnx.PadReflect, []int64{1, 2, 3}, []int64{1, 1}, []int64{0}, []int64{1, 2, 3, 1, 2, 3, 1, 2, 3}, "[3,3]"},
-		{onnx.PadWrap, []int64{1, 2, 3, 4, 5, 6}, []int64{1, 1, 0, 1}, nil, []int64{6, 4, 5, 6, 4, 3, 1, 2, 3, 1, 6, 4, 5, 6, 4}, "[3,5]"},
-		{onnx.PadWrap, []int64{1, 2, 3}, []int64{4, 5}, []int64{1}, []int64{3, 1, 2, 3, 1, 2, 3, 1, 2, 3, 1, 2}, "[1,12]"},
-		{onnx.PadWrap, []int64{1, 2, 3}, []int64{-1, 2}, []int64{1}, []int64{2, 3, 2, 3}, "[1,4]"},
-		{onnx.PadEdge, []int64{1, 2, 3, 4, 5, 6}, []int64{-1, 0, 0, -1}, nil, []int64{4, 5}, "[1,2]"},
+		{tensor.PadConstant, []int64{1, 2, 3}, []int64{1, 0, 0, 2}, nil, []int64{9, 9, 9, 9, 9, 1, 2, 3, 9, 9}, "[2,5]"},
+		{tensor.PadConstant, []int64{1, 2, 3, 4, 5, 6}, []int64{1, -1}, []int64{-1}, []int64{9, 1, 2, 9, 4, 5}, "[2,3]"},
+		{tensor.PadConstant, []int64{1, 2, 3}, []int64{-1, 2}, []int64{0}, []int64{9, 9, 9, 9, 9, 9}, "[2,3]"},
+		{tensor.PadEdge, []int64{1, 2, 3, 4, 5, 6}, []int64{1, 2, 0, 1}, nil, []int64{1, 1, 1, 2, 3, 3, 1, 1, 1, 2, 3, 3, 4, 4, 4, 5, 6, 6}, "[3,6]"},
+		{tensor.PadReflect, []int64{1, 2, 3, 4, 5, 6}, []int64{1, 1, 0, 2}, nil, []int64{5, 4, 5, 6, 5, 4, 2, 1, 2, 3, 2, 1, 5, 4, 5, 6, 5, 4}, "[3,6]"},
+		{tensor.PadReflect, []int64{1, 2, 3}, []int64{7, 6}, []int64{1}, []int64{2, 3, 2, 1, 2, 3, 2, 1, 2, 3, 2, 1, 2, 3, 2, 1}, "[1,16]"},
+		{tensor.PadReflect, []int64{1, 2, 3}, []int64{1, 1}, []int64{0}, []int64{1, 2, 3, 1, 2, 3, 1, 2, 3}, "[3,3]"},
+		{tensor.PadWrap, []int64{1, 2, 3, 4, 5, 6}, []int64{1, 1, 0, 1}, nil, []int64{6, 4, 5, 6, 4, 3, 1, 2, 3, 1, 6, 4, 5, 6, 4}, "[3,5]"},
+		{tensor.PadWrap, []int64{1, 2, 3}, []int64{4, 5}, []int64{1}, []int64{3, 1, 2, 3, 1, 2, 3, 1, 2, 3, 1, 2}, "[1,12]"},
+		{tensor.PadWrap, []int64{1, 2, 3}, []int64{-1, 2}, []int64{1}, []int64{2, 3, 2, 3}, "[1,4]"},
+		{tensor.PadEdge, []int64{1, 2, 3, 4, 5, 6}, []int64{-1, 0, 0, -1}, nil, []int64{4, 5}, "[1,2]"},
 	} {
 		onFake, _ := openFake(t)
 		for _, s := range []*tensor.Stream{open(t), onFake} {
 			x := held(t)(tensor.FromSlice(s, c.in, int64(len(c.in)/3), 3))
-			y := held(t)(onnx.Pad(x, 25, c.mode, c.pads, c.axes, ints(t, s, 9)))
+			y := held(t)(runPad(x, 25, c.mode, c.pads, c.axes, ints(t, s, 9)))
 			got, err := tensor.Values[int64](y)
 			require.NoError(t, err)
 			require.Equal(t, c.want, got, "%s %v", c.mode, c.pads)
@@ -90,9 +87,9 @@ func TestPadOneAxis(t *testing.T) {
 		for _, mode := range padModes {
 			for before := int64(-3); before < 14; before++ {
 				for after := int64(-3); after < 14; after++ {
-					y, err := onnx.Pad(x, 19, mode, []int64{before, after}, nil, nil)
+					y, err := runPad(x, 19, mode, []int64{before, after}, nil, nil)
 					left := n + min(before, 0) + min(after, 0)
-					if left < 0 || left == 0 && mode != onnx.PadConstant && max(before, after) > 0 {
+					if left < 0 || left == 0 && mode != tensor.PadConstant && max(before, after) > 0 {
 						require.ErrorIs(t, err, device.ErrInvalid)
 						continue
 					}
@@ -127,7 +124,7 @@ func TestPadRandom(t *testing.T) {
 		mode := padModes[rng.IntN(4)]
 		for i := range dims {
 			dims[i] = rng.Int64N(4)
-			if mode != onnx.PadConstant {
+			if mode != tensor.PadConstant {
 				dims[i]++
 			}
 			for k := range 2 {
@@ -169,37 +166,37 @@ func TestPadErrors(t *testing.T) {
 	for _, c := range []struct {
 		x    *tensor.Tensor
 		v    onnx.Opset
-		mode onnx.PadMode
+		mode tensor.PadMode
 		pads []int64
 		axes []int64
 		says string
 	}{
-		{x, 13, onnx.PadConstant, []int64{1, 2, 3}, nil, "Pad-13 of float[2,3]: 3 pads for 2 axes: there must be two for each"},
-		{x, 18, onnx.PadConstant, []int64{1, 2, 3, 4}, []int64{0}, "4 pads for 1 axes"},
-		{scalar, 18, onnx.PadConstant, []int64{1, 1}, nil, "2 pads for 0 axes"},
-		{x, 13, onnx.PadConstant, []int64{1, 2}, []int64{0}, "axes are given; Pad has them from opset 18"},
-		{x, 18, onnx.PadConstant, []int64{1, 2, 1, 2}, []int64{0, -2}, "axis 0 is listed twice"},
-		{x, 18, onnx.PadConstant, []int64{1, 2}, []int64{2}, "axis 2 is outside [-2,1]"},
-		{x, 18, onnx.PadConstant, []int64{1, 2}, []int64{math.MinInt64}, "is outside [-2,1]"},
-		{scalar, 18, onnx.PadConstant, []int64{1, 2}, []int64{0}, "the tensor has no axes"},
-		{x, 18, onnx.PadWrap, []int64{0, 0, 0, 0}, nil, "mode wrap is not in this version; Pad has it from opset 19"},
+		{x, 13, tensor.PadConstant, []int64{1, 2, 3}, nil, "Pad-13 of float[2,3]: 3 pads for 2 axes: there must be two for each"},
+		{x, 18, tensor.PadConstant, []int64{1, 2, 3, 4}, []int64{0}, "4 pads for 1 axes"},
+		{scalar, 18, tensor.PadConstant, []int64{1, 1}, nil, "2 pads for 0 axes"},
+		{x, 13, tensor.PadConstant, []int64{1, 2}, []int64{0}, "4 inputs are given; it takes 2 or 3"},
+		{x, 18, tensor.PadConstant, []int64{1, 2, 1, 2}, []int64{0, -2}, "axis 0 is listed twice"},
+		{x, 18, tensor.PadConstant, []int64{1, 2}, []int64{2}, "axis 2 is outside [-2,1]"},
+		{x, 18, tensor.PadConstant, []int64{1, 2}, []int64{math.MinInt64}, "is outside [-2,1]"},
+		{scalar, 18, tensor.PadConstant, []int64{1, 2}, []int64{0}, "the tensor has no axes"},
+		{x, 18, tensor.PadWrap, []int64{0, 0, 0, 0}, nil, "mode wrap is not in this version; Pad has it from opset 19"},
 		{x, 19, "mirror", []int64{0, 0, 0, 0}, nil, `mode "mirror": it must be constant, edge, reflect or, from opset 19, wrap`},
-		{x, 1, onnx.PadConstant, []int64{0, -1, 0, 0}, nil, "axis 1: pads -1 and 0: Pad allows negative ones from opset 2"},
-		{x, 2, onnx.PadConstant, []int64{-2, 0, -1, 0}, nil, "axis 0: pads -2 and -1 remove more than its 2 elements"},
-		{x, 25, onnx.PadEdge, []int64{5, 0, -3, 0}, nil, "axis 0: pads 5 and -3 remove more than its 2 elements"},
-		{x, 25, onnx.PadConstant, []int64{math.MinInt64, 0, math.MinInt64, 0}, nil, "remove more than its 2 elements"},
-		{x, 25, onnx.PadConstant, []int64{most, 0, most, 0}, nil, "add more than 64 bits hold"},
-		{x, 25, onnx.PadConstant, []int64{most - 1, 0, 0, 0}, nil, "add more than 64 bits hold"},
-		{x, 25, onnx.PadConstant, []int64{1 << 40, 1 << 40, 0, 0}, nil, "Pad-25 of float[2,3]"},
-		{none, 25, onnx.PadEdge, []int64{0, 1, 0, 0}, nil, "axis 1 has no elements that mode edge could repeat"},
-		{none, 25, onnx.PadWrap, []int64{0, 0, 0, 1}, nil, "axis 1 has no elements that mode wrap could repeat"},
-		{x, 25, onnx.PadReflect, []int64{-2, 0, 1, 0}, nil, "axis 0 has no elements that mode reflect could repeat"},
+		{x, 1, tensor.PadConstant, []int64{0, -1, 0, 0}, nil, "axis 1: pads -1 and 0: Pad allows negative ones from opset 2"},
+		{x, 2, tensor.PadConstant, []int64{-2, 0, -1, 0}, nil, "axis 0: pads -2 and -1 remove more than its 2 elements"},
+		{x, 25, tensor.PadEdge, []int64{5, 0, -3, 0}, nil, "axis 0: pads 5 and -3 remove more than its 2 elements"},
+		{x, 25, tensor.PadConstant, []int64{math.MinInt64, 0, math.MinInt64, 0}, nil, "remove more than its 2 elements"},
+		{x, 25, tensor.PadConstant, []int64{most, 0, most, 0}, nil, "add more than 64 bits hold"},
+		{x, 25, tensor.PadConstant, []int64{most - 1, 0, 0, 0}, nil, "add more than 64 bits hold"},
+		{x, 25, tensor.PadConstant, []int64{1 << 40, 1 << 40, 0, 0}, nil, "Pad-25 of float[2,3]"},
+		{none, 25, tensor.PadEdge, []int64{0, 1, 0, 0}, nil, "axis 1 has no elements that mode edge could repeat"},
+		{none, 25, tensor.PadWrap, []int64{0, 0, 0, 1}, nil, "axis 1 has no elements that mode wrap could repeat"},
+		{x, 25, tensor.PadReflect, []int64{-2, 0, 1, 0}, nil, "axis 0 has no elements that mode reflect could repeat"},
 	} {
-		_, err := onnx.Pad(c.x, c.v, c.mode, c.pads, c.axes, nil)
+		_, err := runPad(c.x, c.v, c.mode, c.pads, c.axes, nil)
 		require.ErrorIs(t, err, device.ErrInvalid)
 		require.ErrorContains(t, err, c.says)
 	}
-	_, err := onnx.Pad(x, 25, onnx.PadEdge, []int64{1 << 50, 0, 0, 0}, nil, nil)
+	_, err := runPad(x, 25, tensor.PadEdge, []int64{1 << 50, 0, 0, 0}, nil, nil)
 	require.ErrorIs(t, err, device.ErrOutOfMemory)
 
 	pads, long := ints(t, s, 0, 0, 0, 1), ints(t, s, 1)
@@ -267,20 +264,20 @@ func TestPadLaunches(t *testing.T) {
 	s, dev := openFake(t)
 	x := held(t)(tensor.New(s, layout.Float32, 30, 30))
 	for _, c := range []struct {
-		mode onnx.PadMode
+		mode tensor.PadMode
 		pads []int64
 		want int64
 	}{
-		{onnx.PadConstant, []int64{1, 1, 1, 1}, 5},
-		{onnx.PadConstant, []int64{0, 0, 0, 1}, 2},
-		{onnx.PadConstant, []int64{-30, 0, 7, 0}, 1},
-		{onnx.PadEdge, []int64{1, 1, 1, 1}, 5},
-		{onnx.PadReflect, []int64{29, 29, 29, 29}, 5},
-		{onnx.PadWrap, []int64{30, 30, 30, 30}, 5},
-		{onnx.PadWrap, []int64{0, 0, 0, 30 * 1023}, 11},
+		{tensor.PadConstant, []int64{1, 1, 1, 1}, 5},
+		{tensor.PadConstant, []int64{0, 0, 0, 1}, 2},
+		{tensor.PadConstant, []int64{-30, 0, 7, 0}, 1},
+		{tensor.PadEdge, []int64{1, 1, 1, 1}, 5},
+		{tensor.PadReflect, []int64{29, 29, 29, 29}, 5},
+		{tensor.PadWrap, []int64{30, 30, 30, 30}, 5},
+		{tensor.PadWrap, []int64{0, 0, 0, 30 * 1023}, 11},
 	} {
 		before := dev.Stats().Launches
-		y := held(t)(onnx.Pad(x, 25, c.mode, c.pads, nil, nil))
+		y := held(t)(runPad(x, 25, c.mode, c.pads, nil, nil))
 		require.Equal(t, c.want, dev.Stats().Launches-before, "%s %v", c.mode, c.pads)
 		require.Equal(t, 4*y.Count(), y.Verdict().Bytes, "each element is set once")
 	}
@@ -352,6 +349,6 @@ func TestPadHighRank(t *testing.T) {
 		pads[i] = 1
 	}
 	x := held(t)(tensor.New(s, layout.Int8, dims...))
-	y := held(t)(onnx.Pad(x, 25, onnx.PadConstant, pads, nil, nil))
+	y := held(t)(runPad(x, 25, tensor.PadConstant, pads, nil, nil))
 	require.EqualValues(t, 1, y.Count())
 }

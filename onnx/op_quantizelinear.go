@@ -1,7 +1,6 @@
 package onnx
 
 import (
-	"errors"
 	"slices"
 
 	"github.com/restride/restride/device"
@@ -50,39 +49,9 @@ func init() {
 // quantizedTypes are those that a version of QuantizeLinear makes.
 var quantizedTypes = map[Opset]typeSet{}
 
-// DequantizeLinear returns (x - zero) * scale (ONNX DequantizeLinear-10 to -25) in the
-// scale's type, or in the one that attrs has for output_dtype (from opset 23): floats,
-// of 32 bits by opset 10 and 13. A scale of one element is for all of x; otherwise, it is
-// one for each index of an axis (from opset 13, axis, by default 1) or for each block of
-// block_size elements along that axis (from opset 21). zero has the scale's shape and x's
-// type; nil is 0. Arithmetic is that of device.Scaling: floats of 32 bits.
-func DequantizeLinear(x *tensor.Tensor, v Opset, scale, zero *tensor.Tensor, attrs ...Attr) (*tensor.Tensor, error) {
-	return one("DequantizeLinear", v, x, func(d *definition) (*tensor.Tensor, error) {
-		l, err := d.readLinear(attrs)
-		if err != nil {
-			return nil, err
-		}
-		return l.dequantize(x, scale, zero)
-	})
-}
-
-// QuantizeLinear returns round(x / scale) + zero (ONNX QuantizeLinear-10 to -25) in zero's
-// type, or, without zero, in the one that attrs has for output_dtype (from opset 21), by
-// default uint8. Scales are as in DequantizeLinear. Integers are rounded to even and
-// saturated; floats are rounded as Cast does, with saturate. Of zeros of 8-bit floats, the
-// type counts alone: they are 0. The quotient is rounded to the type precision (from opset 23),
-// by default the scale's from opset 19 on. Scales of int32 are taken for floats of 32 bits.
-func QuantizeLinear(x *tensor.Tensor, v Opset, scale, zero *tensor.Tensor, attrs ...Attr) (*tensor.Tensor, error) {
-	return one("QuantizeLinear", v, x, func(d *definition) (*tensor.Tensor, error) {
-		l, err := d.readLinear(attrs)
-		if err != nil {
-			return nil, err
-		}
-		return l.quantize(x, scale, zero)
-	})
-}
-
-// linear is what a node of either operator has in attributes.
+// linear is what a node of either operator has in attributes. A scale of one element is for
+// the whole input; otherwise there is one for each index of the axis, or for each block of
+// elements along it.
 type linear struct {
 	d           *definition
 	axis        int64
@@ -92,15 +61,7 @@ type linear struct {
 	unsaturated bool
 }
 
-// readLinear checks and reads them.
-func (d *definition) readLinear(attrs Attrs) (l linear, err error) {
-	if err := d.checkAttrs(attrs); err != nil {
-		return l, err
-	}
-	l, err = d.linear(attrs)
-	return l, layout.Named(d.name, err)
-}
-
+// linear checks and reads them.
 func (d *definition) linear(attrs Attrs) (l linear, err error) {
 	l.d = d
 	if l.axis, err = attrs.IntOr("axis", 1); err != nil {
@@ -190,10 +151,10 @@ func (l *linear) terms(x, scale, zero *tensor.Tensor) (terms [2]*tensor.Tensor, 
 // released passes on a result, when some tensors are released.
 func released(y *tensor.Tensor, err error, temps ...*tensor.Tensor) (*tensor.Tensor, error) {
 	for _, t := range temps {
-		err = errors.Join(err, t.Release())
+		err = cleanedUp(err, t.Release())
 	}
 	if err != nil {
-		return nil, errors.Join(err, y.Release())
+		return nil, cleanedUp(err, y.Release())
 	}
 	return y, nil
 }
@@ -232,6 +193,7 @@ func (l *linear) termDims(x, scale layout.Shape, count int64) (dims []int64, blo
 	return want, tensor.Blocks{Axis: axis, Size: l.block}, nil
 }
 
+// dequantize returns (x - zero) * scale, by the arithmetic of device.Scaling.
 func (l *linear) dequantize(x, scale, zero *tensor.Tensor) (*tensor.Tensor, error) {
 	d := l.d
 	if zero != nil && zero.DType() != x.DType() {
@@ -249,11 +211,14 @@ func (l *linear) dequantize(x, scale, zero *tensor.Tensor) (*tensor.Tensor, erro
 	if to == layout.Float8E8M0 {
 		err = d.invalid("the scale is %v: output_dtype must be given", to)
 	} else {
-		y, err = x.DequantizeAs(d.name, to, tensor.Scaling{Scale: terms[0], Zero: terms[1], Blocks: blocks})
+		y, err = x.Dequantize(to, tensor.Scaling{Scale: terms[0], Zero: terms[1], Blocks: blocks})
 	}
 	return released(y, err, terms[:]...)
 }
 
+// quantize returns round(x / scale) + zero in the type of zero or, without it, of the
+// attribute output_dtype. Of zeros of 8-bit floats the type counts alone: they are 0. The
+// quotient is rounded to the type precision, by default the scale's from opset 19 on.
 func (l *linear) quantize(x, scale, zero *tensor.Tensor) (*tensor.Tensor, error) {
 	d := l.d
 	to := l.output
@@ -282,12 +247,12 @@ func (l *linear) quantize(x, scale, zero *tensor.Tensor) (*tensor.Tensor, error)
 		by.Precision = scale.DType()
 	}
 	if scale.DType() == layout.Int32 {
-		by.Scale, err = terms[0].CastAs(d.name, layout.Float32, device.Rounding{})
+		by.Scale, err = terms[0].Cast(layout.Float32, device.Rounding{})
 		temps = append(temps, by.Scale)
 	}
 	var y *tensor.Tensor
 	if err == nil {
-		y, err = x.QuantizeAs(d.name, to, by)
+		y, err = x.Quantize(to, by)
 	}
 	return released(y, err, temps...)
 }

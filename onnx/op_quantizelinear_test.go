@@ -42,14 +42,14 @@ func TestLinearTypes(t *testing.T) {
 			floats := typ == layout.Float32 || typ == layout.Int32 || v >= 19 && (typ == layout.Float16 || typ == layout.BFloat16)
 			require.Equal(t, floats, onnx.Allows("QuantizeLinear", v, typ), "%v at %d", typ, v)
 			zero := held(t)(tensor.New(s, typ, 1))
-			y, err := onnx.QuantizeLinear(x, v, one, zero)
+			y, err := runQuantizeLinear(x, v, one, zero)
 			if !is {
 				require.ErrorIs(t, err, device.ErrInvalid, "%v at %d", typ, v)
 				continue
 			}
 			require.NoError(t, err, "%v at %d", typ, v)
 			require.Equal(t, typ, y.DType())
-			back := held(t)(onnx.DequantizeLinear(y, v, one, zero))
+			back := held(t)(runDequantizeLinear(y, v, one, zero))
 			got, err := tensor.Values[float32](back)
 			require.NoError(t, err)
 			require.Equal(t, []float32{0, 1}, got)
@@ -87,7 +87,7 @@ func TestLinearScales(t *testing.T) {
 			scales[i], zeros[i] = float32(i+1)/8, int8(3*i-7)
 		}
 		scale, zero := held(t)(tensor.FromSlice(s, scales, c.dims...)), held(t)(tensor.FromSlice(s, zeros, c.dims...))
-		y := held(t)(onnx.DequantizeLinear(x, 25, scale, zero, c.attrs...))
+		y := held(t)(runDequantizeLinear(x, 25, scale, zero, c.attrs...))
 		got, err := tensor.Values[float32](y)
 		require.NoError(t, err)
 		var want []float32
@@ -96,7 +96,7 @@ func TestLinearScales(t *testing.T) {
 			want = append(want, float32(int(codes[i])-int(zeros[at]))*scales[at])
 		}
 		require.Equal(t, want, got, "%v %v", c.attrs, c.dims)
-		back := held(t)(onnx.QuantizeLinear(y, 25, scale, zero, c.attrs...))
+		back := held(t)(runQuantizeLinear(y, 25, scale, zero, c.attrs...))
 		again, err := tensor.Values[int8](back)
 		require.NoError(t, err)
 		require.Equal(t, codes, again, "%v %v", c.attrs, c.dims)
@@ -132,13 +132,13 @@ func TestLinearPrecision(t *testing.T) {
 		{held(t)(tensor.FromSlice(s, []float32{.71400001})), []onnx.Attr{onnx.Int("precision", int64(layout.BFloat16))}, []byte{4, 0, 0, 255}},
 		{held(t)(tensor.FromSlice(s, []float32{.71420001})), nil, []byte{3, 0, 0, 255}},
 	} {
-		b, err := held(t)(onnx.QuantizeLinear(x, 23, c.scale, nil, c.attrs...)).Bytes()
+		b, err := held(t)(runQuantizeLinear(x, 23, c.scale, nil, c.attrs...)).Bytes()
 		require.NoError(t, err)
 		require.Equal(t, c.want, b, "%v %v", c.scale.DType(), c.attrs)
 	}
 	codes := held(t)(tensor.FromSlice(s, []int8{3}))
 	power := held(t)(tensor.FromBytes(s, layout.Float8E8M0, []byte{126}, 1))
-	half := held(t)(onnx.DequantizeLinear(codes, 24, power, nil, onnx.Int("output_dtype", int64(layout.Float16))))
+	half := held(t)(runDequantizeLinear(codes, 24, power, nil, onnx.Int("output_dtype", int64(layout.Float16))))
 	b, err := half.Bytes()
 	require.NoError(t, err)
 	require.Equal(t, []byte{0, 0x3e}, b) // 1.5
@@ -180,13 +180,13 @@ func TestLinearErrors(t *testing.T) {
 		{"DequantizeLinear", 13, nil, []onnx.Value{x, one}, "type float is not allowed, in no version of DequantizeLinear"},
 		{"DynamicQuantizeLinear", 11, nil, []onnx.Value{codes}, "type int8 is not allowed, in no version of DynamicQuantizeLinear"},
 	} {
-		_, err := onnx.RunN(c.op, c.v, c.attrs, 0, c.in...)
+		_, err := onnx.Run(c.op, c.v, c.attrs, c.in...)
 		require.ErrorIs(t, err, device.ErrInvalid, "%s", c.says)
 		require.ErrorContains(t, err, c.says)
 	}
-	_, err := onnx.QuantizeLinear(x, 25, nil, nil)
-	require.ErrorContains(t, err, "the scale is missing")
-	_, err = onnx.DequantizeLinear(nil, 25, one, nil)
+	_, err := runQuantizeLinear(x, 25, nil, nil)
+	require.ErrorContains(t, err, "QuantizeLinear-25: 1 inputs are given")
+	_, err = runDequantizeLinear(nil, 25, one, nil)
 	require.ErrorIs(t, err, device.ErrInvalid)
 }
 
@@ -204,8 +204,9 @@ func TestDynamicQuantizeLinear(t *testing.T) {
 		{nil, nil, 1. / 255, 0},
 	} {
 		x := held(t)(tensor.FromSlice(s, c.x, int64(len(c.x))))
-		y, scale, zero, err := onnx.DynamicQuantizeLinear(x, 11)
+		out, err := calls("DynamicQuantizeLinear", 11, nil, x)
 		require.NoError(t, err)
+		y, scale, zero := out[0], out[1], out[2]
 		codes := held(t)(held(t)(y, nil).Cast(layout.Float32, device.Rounding{}))
 		got, err := tensor.Values[float32](codes)
 		require.NoError(t, err)

@@ -40,7 +40,7 @@ func reshape(d *definition, x *tensor.Tensor, shape []int64, allowZero bool) (*t
 	if err != nil {
 		return nil, err
 	}
-	return x.ReshapeAs(d.name, dims...)
+	return x.Reshape(dims...)
 }
 
 // extents appends the extents that a Reshape gives x to dst.

@@ -18,9 +18,6 @@ func init() {
 		op: "Reshape", versions: []onnx.Opset{1, 5, 13, 14, 19, 21, 23, 24, 25},
 		note:  "`allowzero` from 14",
 		types: typesSince{1, 5, 5, 13, 19, 21, 23, 24, 25},
-		direct: func(x *tensor.Tensor, v onnx.Opset) (*tensor.Tensor, error) {
-			return onnx.Reshape(x, v, []int64{4, -1})
-		},
 		form: func(v onnx.Opset) (onnx.Attrs, [][]int64) {
 			if v < 5 {
 				return onnx.Attrs{onnx.Ints("shape", 4, -1), onnx.Ints("consumed_inputs", 0, 1)}, nil

@@ -12,25 +12,6 @@ func init() {
 	register("ReverseSequence", base.versions(change{10, types5}, change{28, types13}))
 }
 
-// ReverseSequence reverses, of each batch i, the first lengths[i] elements along the
-// time axis (ONNX ReverseSequence-10 to -28). One of the two axes is 0 and the other
-// 1. The result is a view if no length is above 1, or all are the whole axis.
-func ReverseSequence(x *tensor.Tensor, v Opset, batchAxis, timeAxis int64, lengths []int64) (*tensor.Tensor, error) {
-	return first(direct("ReverseSequence", v, x, 1, func(c *call) error {
-		if err := c.d.checkBatchAndTime(batchAxis, timeAxis); err != nil {
-			return err
-		}
-		return c.reverseSequence(int(batchAxis), int(timeAxis), lengths)
-	}))
-}
-
-func (d *definition) checkBatchAndTime(batch, time int64) error {
-	if batch < 0 || batch > 1 || time < 0 || time > 1 || batch == time {
-		return d.invalid("batch_axis is %d and time_axis %d: one must be 0 and the other 1", batch, time)
-	}
-	return nil
-}
-
 func prepareReverseSequence(d *definition, attrs Attrs) (kernel, error) {
 	batch, err := attrs.IntOr("batch_axis", 1)
 	if err != nil {
@@ -40,8 +21,8 @@ func prepareReverseSequence(d *definition, attrs Attrs) (kernel, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := d.checkBatchAndTime(batch, time); err != nil {
-		return nil, err
+	if batch < 0 || batch > 1 || time < 0 || time > 1 || batch == time {
+		return nil, d.invalid("batch_axis is %d and time_axis %d: one must be 0 and the other 1", batch, time)
 	}
 	return func(c *call) error {
 		var few [8]int64
@@ -53,6 +34,8 @@ func prepareReverseSequence(d *definition, attrs Attrs) (kernel, error) {
 	}, nil
 }
 
+// reverseSequence reverses the first lengths[i] elements of each batch i. A view if no
+// length is above 1, or all are the whole axis.
 func (c *call) reverseSequence(batch, time int, lengths []int64) error {
 	if c.x.Rank() < 2 {
 		return c.d.invalid("the input must have two axes or more: batches and time")

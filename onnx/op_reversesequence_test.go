@@ -16,11 +16,8 @@ func init() {
 	operatorTests = append(operatorTests, operatorTest{
 		op: "ReverseSequence", versions: []onnx.Opset{10, 28},
 		types: typesSince{10, 10, 10, 28},
-		direct: func(x *tensor.Tensor, v onnx.Opset) (*tensor.Tensor, error) {
-			return onnx.ReverseSequence(x, v, 1, 0, []int64{2})
-		},
-		form: func(onnx.Opset) (onnx.Attrs, [][]int64) { return nil, [][]int64{{2}} },
-		want: func(a array) array { return a.Take(0, []int64{1, 0}) },
+		form:  func(onnx.Opset) (onnx.Attrs, [][]int64) { return nil, [][]int64{{2}} },
+		want:  func(a array) array { return a.Take(0, []int64{1, 0}) },
 	})
 }
 
@@ -41,7 +38,7 @@ func TestReverseSequence(t *testing.T) {
 		{1, 0, []int64{1, 0, 1}, []int64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}, 0},
 	} {
 		before := dev.Stats().Launches
-		y := held(t)(onnx.ReverseSequence(x, 10, c.batch, c.time, c.lengths))
+		y := held(t)(runReverseSequence(x, 10, c.batch, c.time, c.lengths))
 		require.Equal(t, c.launches, dev.Stats().Launches-before, "%v", c.lengths)
 		require.Equal(t, c.launches == 0, y.Verdict().Kind == tensor.View)
 		got, err := tensor.Values[int64](y)
@@ -111,9 +108,9 @@ func TestReverseSequenceErrors(t *testing.T) {
 		require.ErrorIs(t, err, device.ErrInvalid)
 		require.ErrorContains(t, err, c.says)
 	}
-	_, err := onnx.ReverseSequence(x, 10, 1, 0, []int64{1})
+	_, err := runReverseSequence(x, 10, 1, 0, []int64{1})
 	require.ErrorIs(t, err, device.ErrInvalid)
-	_, err = onnx.ReverseSequence(x, 10, 0, 0, []int64{1})
+	_, err = runReverseSequence(x, 10, 0, 0, []int64{1})
 	require.ErrorContains(t, err, "one must be 0 and the other 1")
 }
 

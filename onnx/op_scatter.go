@@ -2,6 +2,7 @@ package onnx
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/internal/quote"
@@ -19,26 +20,6 @@ func init() {
 	ndReduced := nd
 	ndReduced.attrs = []string{"reduction"}
 	register("ScatterND", nd.versions(change{11, types5}, change{13, types13}), ndReduced.versions(change{16, types13}, change{18, types13}))
-}
-
-// ScatterElements returns x with each element of updates at the place that the index at the
-// same position of indices names along an axis (ONNX ScatterElements-11 to -18). indices,
-// int32 or int64, and updates, of x's type, have one shape; on other axes that must not be
-// longer than x. axis lies in [-rank, rank-1], and an index in [-n, n-1]. The result is a
-// copy, unless a session may write to x. What several indices name is as tensor.Tensor.Put
-// says; errors are that of tensor.Tensor.Gather, too. By another reduction than device.Set
-// (of opset 16; Min and Max of 18) updates are added and so on, as tensor.Tensor.Put does.
-func ScatterElements(x *tensor.Tensor, v Opset, indices, updates *tensor.Tensor, axis int64, how device.Reduction) (*tensor.Tensor, error) {
-	return first(direct("ScatterElements", v, x, 1, func(c *call) error { return c.scatterElements(indices, updates, axis, how) }))
-}
-
-// ScatterND returns x with slices of updates at the places that tuples of indices name (ONNX
-// ScatterND-11 to -18). The last axis of indices, an int64 tensor, holds a tuple: an index
-// for each axis of x, or for the first of them. updates, of x's type, has the axes of
-// indices but for the last, and then those of x that have no index. What ScatterElements
-// says of an index and of its result holds here, too.
-func ScatterND(x *tensor.Tensor, v Opset, indices, updates *tensor.Tensor, how device.Reduction) (*tensor.Tensor, error) {
-	return first(direct("ScatterND", v, x, 1, func(c *call) error { return c.scatterND(indices, updates, how) }))
 }
 
 func prepareScatterElements(d *definition, attrs Attrs) (kernel, error) {
@@ -77,18 +58,13 @@ func prepareScatterND(d *definition, attrs Attrs) (kernel, error) {
 func (d *definition) reduction(attrs Attrs) (device.Reduction, error) {
 	name, err := attrs.StrOr("reduction", "none")
 	if err != nil || name == "none" {
-		return device.Set, err
+		return device.ReduceSet, err
 	}
 	how, err := device.ParseReduction(name)
-	if err != nil || how == device.Set || !d.has(how) {
-		return device.Set, d.invalid("there is no reduction %s", quote.Name(name))
+	if err != nil || how == device.ReduceSet || d.since < 18 && how > device.ReduceMul {
+		return device.ReduceSet, d.invalid("there is no reduction %s", quote.Name(name))
 	}
 	return how, nil
-}
-
-// has reports whether the version has a reduction.
-func (d *definition) has(how device.Reduction) bool {
-	return how == device.Set || how.Valid() && (d.since >= 18 || d.since >= 16 && how <= device.Mul)
 }
 
 // updates returns inputs 1 and 2.
@@ -104,8 +80,8 @@ func (c *call) scatterElements(indices, updates *tensor.Tensor, axis int64, how 
 	if err != nil {
 		return err
 	}
-	return c.scatter(indices, updates, how, func(y, indices, updates *tensor.Tensor) error {
-		return y.PutAlongAs(c.d.name, at, indices, updates, how)
+	return c.scatter(indices, updates, func(y, indices, updates *tensor.Tensor) error {
+		return y.PutAlong(at, indices, updates, how, layout.OutOfRangeError)
 	})
 }
 
@@ -113,8 +89,8 @@ func (c *call) scatterND(indices, updates *tensor.Tensor, how device.Reduction) 
 	if err := c.d.checkIndices(indices, layout.Int64); err != nil {
 		return err
 	}
-	return c.scatter(indices, updates, how, func(y, indices, updates *tensor.Tensor) error {
-		return y.PutNDAs(c.d.name, indices, updates, how)
+	return c.scatter(indices, updates, func(y, indices, updates *tensor.Tensor) error {
+		return y.PutND(indices, updates, how, layout.OutOfRangeError)
 	})
 }
 
@@ -122,13 +98,7 @@ func (c *call) scatterND(indices, updates *tensor.Tensor, how device.Reduction) 
 type put func(y, indices, updates *tensor.Tensor) error
 
 // scatter makes output 0 of the call: input 0, or a copy of it, to which put writes.
-func (c *call) scatter(indices, updates *tensor.Tensor, how device.Reduction, put put) error {
-	if updates == nil {
-		return c.d.invalid("the updates are missing")
-	}
-	if !c.d.has(how) {
-		return c.d.invalid("there is no reduction %v", how)
-	}
+func (c *call) scatter(indices, updates *tensor.Tensor, put put) error {
 	both := []*tensor.Tensor{c.x, updates}
 	if err := c.together(both); err != nil {
 		return err
@@ -136,7 +106,7 @@ func (c *call) scatter(indices, updates *tensor.Tensor, how device.Reduction, pu
 	x := both[0]
 	var y *tensor.Tensor
 	var err error
-	if x == c.x && len(c.in) > 0 && c.overwritable(0) && x.Buffer() != both[1].Buffer() && x.Buffer() != indices.Buffer() {
+	if x == c.x && c.overwritable(0) && x.Buffer() != both[1].Buffer() && x.Buffer() != indices.Buffer() {
 		y, err = x.Overwrite(c.d.name)
 	} else {
 		y, err = tensor.Assemble(x.Stream(), c.d.name, x.DType(), x.Shape(), tensor.Part{Src: x})
@@ -145,6 +115,7 @@ func (c *call) scatter(indices, updates *tensor.Tensor, how device.Reduction, pu
 		return err
 	}
 	if err := put(y, indices, both[1]); err != nil {
+		err = layout.Named(fmt.Sprintf("%s to %s of %s by %s", c.d.name, describe(y), describe(both[1]), describe(indices)), err)
 		return errors.Join(err, y.Release())
 	}
 	c.moved(indices, y.Stream())

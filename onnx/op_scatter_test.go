@@ -31,14 +31,14 @@ func TestScatter(t *testing.T) {
 	x := held(t)(tensor.FromSlice(s, []int64{1, 2, 3, 4, 5, 6}, 2, 3))
 	at := held(t)(tensor.FromSlice(s, []int32{2, 0, -1, -2}, 2, 2))
 	new := held(t)(tensor.FromSlice(s, []int64{10, 20, 30, 40}, 2, 2))
-	y := held(t)(onnx.ScatterElements(x, 18, at, new, 1, device.Set))
+	y := held(t)(runScatterElements(x, 18, at, new, 1, device.ReduceSet))
 	got, err := tensor.Values[int64](y)
 	require.NoError(t, err)
 	require.Equal(t, []int64{20, 2, 10, 4, 40, 30}, got)
 
 	tuples := held(t)(tensor.FromSlice(s, []int64{-1, 0, 0, 1}, 2, 2))
 	two := held(t)(tensor.FromSlice(s, []int64{70, 80}))
-	y = held(t)(onnx.ScatterND(x, 18, tuples, two, device.Set))
+	y = held(t)(runScatterND(x, 18, tuples, two, device.ReduceSet))
 	got, err = tensor.Values[int64](y)
 	require.NoError(t, err)
 	require.Equal(t, []int64{1, 80, 3, 70, 5, 6}, got)
@@ -47,13 +47,13 @@ func TestScatter(t *testing.T) {
 	require.Equal(t, []int64{1, 2, 3, 4, 5, 6}, got, "the input is the caller's")
 
 	same := held(t)(tensor.FromSlice(s, []int64{1, 1, 1, 1}, 2, 2))
-	y = held(t)(onnx.ScatterElements(x, 18, same, new, 1, device.Add))
+	y = held(t)(runScatterElements(x, 18, same, new, 1, device.ReduceAdd))
 	got, err = tensor.Values[int64](y)
 	require.NoError(t, err)
 	require.Equal(t, []int64{1, 32, 3, 4, 75, 6}, got)
 
-	_, err = onnx.ScatterElements(x, 16, same, new, 1, device.Max)
-	require.ErrorContains(t, err, "there is no reduction max")
+	_, err = runScatterElements(x, 16, same, new, 1, device.ReduceMax)
+	require.ErrorContains(t, err, `there is no reduction "max"`)
 
 	words := held(t)(tensor.FromHost([]string{"a", "b", "c"}))
 	out, err := onnx.Run("Scatter", 9, nil, words, ints(t, s, -1, 0), held(t)(tensor.FromHost([]string{"x", "y"})))
@@ -73,8 +73,8 @@ func TestScatterSums(t *testing.T) {
 		at[i], ones[i] = int64(i%10), 1
 	}
 	x, updates := held(t)(tensor.FromSlice(s, make([]float32, 10))), held(t)(tensor.FromSlice(s, ones))
-	along := held(t)(onnx.ScatterElements(x, 18, ints(t, s, at...), updates, 0, device.Add))
-	nd := held(t)(onnx.ScatterND(x, 18, held(t)(tensor.FromSlice(s, at, n, 1)), updates, device.Add))
+	along := held(t)(runScatterElements(x, 18, ints(t, s, at...), updates, 0, device.ReduceAdd))
+	nd := held(t)(runScatterND(x, 18, held(t)(tensor.FromSlice(s, at, n, 1)), updates, device.ReduceAdd))
 	for _, y := range []*tensor.Tensor{along, nd} {
 		got, err := tensor.Values[float32](y)
 		require.NoError(t, err)

@@ -17,13 +17,11 @@ func init() {
 // Int("start", i) and Int("end", j) select the axes [i, j): negative ones count
 // from the end, and both are clamped; start beyond end gives no axes.
 func Shape(x *tensor.Tensor, v Opset, attrs ...Attr) (*tensor.Tensor, error) {
-	return first(direct("Shape", v, x, 1, func(c *call) error {
-		k, err := c.d.compile(attrs)
-		if err != nil {
-			return err
-		}
-		return k(c)
-	}))
+	out, err := Run("Shape", v, attrs, x)
+	if err != nil {
+		return nil, err
+	}
+	return out[0].(*tensor.Tensor), nil
 }
 
 func prepareShape(d *definition, attrs Attrs) (kernel, error) {
@@ -43,8 +41,21 @@ func prepareShape(d *definition, attrs Attrs) (kernel, error) {
 		}
 		from = min(from, to)
 		dims := c.x.AppendDims(make([]int64, 0, rank))[from:to]
-		return c.set(c.x.HostInts(d.name, dims, to-from))
+		return c.facts(dims, to-from)
 	}, nil
+}
+
+// facts makes output 0 of the call: what is known of input 0 without its elements, on
+// tensor.Host.
+func (c *call) facts(values []int64, dims ...int64) error {
+	seen, err := c.x.WithLayout(c.d.name, c.x.Layout()) // no view of a released tensor
+	if err != nil {
+		return err
+	}
+	if err := seen.Release(); err != nil {
+		return err
+	}
+	return c.set(tensor.FromHost(values, dims...))
 }
 
 // clampAxis resolves an axis that may count from the end and lie outside.
@@ -55,16 +66,6 @@ func clampAxis(axis, rank int64) int64 {
 	return min(max(axis, 0), rank)
 }
 
-// Size returns x's number of elements as an int64 scalar on tensor.Host (ONNX
-// Size-1 to -25), without touching x's elements or its stream.
-func Size(x *tensor.Tensor, v Opset) (*tensor.Tensor, error) {
-	return one("Size", v, x, func(d *definition) (*tensor.Tensor, error) { return size(d, x) })
-}
-
-func size(d *definition, x *tensor.Tensor) (*tensor.Tensor, error) {
-	return x.HostInts(d.name, []int64{x.Count()}, []int64{}...)
-}
-
-func prepareSize(d *definition, _ Attrs) (kernel, error) {
-	return func(c *call) error { return c.set(size(d, c.x)) }, nil
+func prepareSize(*definition, Attrs) (kernel, error) {
+	return func(c *call) error { return c.facts([]int64{c.x.Count()}, []int64{}...) }, nil
 }

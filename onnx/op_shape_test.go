@@ -16,20 +16,18 @@ import (
 func init() {
 	operatorTests = append(operatorTests, operatorTest{
 		op: "Shape", versions: []onnx.Opset{1, 13, 15, 19, 21, 23, 24, 25},
-		note:   "`start`, `end` from 15; the result is on the host",
-		types:  typesSince{1, 1, 1, 13, 19, 21, 23, 24, 25},
-		direct: func(x *tensor.Tensor, v onnx.Opset) (*tensor.Tensor, error) { return onnx.Shape(x, v) },
-		form:   func(onnx.Opset) (onnx.Attrs, [][]int64) { return nil, nil },
-		want:   func(a array) array { return numbers(a.Dims...) },
-		shape:  true,
+		note:  "`start`, `end` from 15; the result is on the host",
+		types: typesSince{1, 1, 1, 13, 19, 21, 23, 24, 25},
+		form:  func(onnx.Opset) (onnx.Attrs, [][]int64) { return nil, nil },
+		want:  func(a array) array { return numbers(a.Dims...) },
+		shape: true,
 	}, operatorTest{
 		op: "Size", versions: []onnx.Opset{1, 13, 19, 21, 23, 24, 25},
-		note:   "the result is on the host",
-		types:  typesSince{1, 1, 1, 13, 19, 21, 23, 24, 25},
-		direct: onnx.Size,
-		form:   func(onnx.Opset) (onnx.Attrs, [][]int64) { return nil, nil },
-		want:   func(a array) array { return numbers(int64(len(a.Elems))).Reshape() },
-		shape:  true,
+		note:  "the result is on the host",
+		types: typesSince{1, 1, 1, 13, 19, 21, 23, 24, 25},
+		form:  func(onnx.Opset) (onnx.Attrs, [][]int64) { return nil, nil },
+		want:  func(a array) array { return numbers(int64(len(a.Elems))).Reshape() },
+		shape: true,
 	})
 }
 
@@ -101,7 +99,7 @@ func TestShapeAttributes(t *testing.T) {
 		require.ErrorIs(t, err, device.ErrInvalid)
 		require.ErrorContains(t, err, c.says)
 	}
-	_, err := onnx.Size(nil, 25)
+	_, err := runSize(nil, 25)
 	require.ErrorIs(t, err, device.ErrInvalid)
 	_, err = onnx.Run("Size", 25, onnx.Attrs{onnx.Int("start", 0)}, x)
 	require.ErrorContains(t, err, "no attribute")
@@ -112,7 +110,7 @@ func TestShapeTouchesNoElement(t *testing.T) {
 	s := open(t)
 	x := held(t)(tensor.New(s, layout.Int4, 3, 5))
 	before := s.Device().Stats()
-	for _, y := range []*tensor.Tensor{held(t)(onnx.Shape(x, 25)), held(t)(onnx.Size(x, 25))} {
+	for _, y := range []*tensor.Tensor{held(t)(onnx.Shape(x, 25)), held(t)(runSize(x, 25))} {
 		require.Same(t, tensor.Host(), y.Stream())
 		require.Equal(t, tensor.View, y.Verdict().Kind)
 	}
@@ -133,7 +131,7 @@ func TestSize(t *testing.T) {
 		for _, d := range x.Shape() {
 			want *= d
 		}
-		y := held(t)(onnx.Size(x, 25))
+		y := held(t)(runSize(x, 25))
 		same(t, layout.Int64, numbers(want).Reshape(), y)
 	}
 }

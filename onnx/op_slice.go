@@ -16,20 +16,8 @@ func init() {
 	register("DynamicSlice", dynamic.versions(change{1, types5}))
 }
 
-// Slice keeps, along each listed axis, every step-th element from start up to,
-// and without, end (ONNX Slice-1 to -13): negative starts and ends count from
-// the end of the axis, out-of-range ones are clamped, and a negative step, from
-// opset 10, walks backwards. nil axes are 0, 1, 2, ...; nil steps are all 1. From
-// opset 11, axes may count from the end. The result is a view.
-func Slice(x *tensor.Tensor, v Opset, starts, ends, axes, steps []int64) (*tensor.Tensor, error) {
-	return one("Slice", v, x, func(d *definition) (*tensor.Tensor, error) {
-		if steps != nil && d.since < 10 {
-			return nil, d.invalid("steps are given; Slice has them from opset 10")
-		}
-		return slice(d, x, starts, ends, axes, steps)
-	})
-}
-
+// slice keeps every step-th element of each listed axis, as ONNX clamps starts and ends. nil
+// axes are 0, 1, 2, ...; nil steps are all 1.
 func slice(d *definition, x *tensor.Tensor, starts, ends, axes, steps []int64) (*tensor.Tensor, error) {
 	rank, n := x.Rank(), len(starts)
 	for _, list := range []struct {

@@ -1,6 +1,8 @@
 package onnx
 
 import (
+	"github.com/restride/restride/device/budget"
+	"github.com/restride/restride/internal/shapes"
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/tensor"
 )
@@ -15,31 +17,6 @@ func init() {
 	byNumber.attrs = []string{"axis", "num_outputs"}
 	register("Split", v1.versions(change{1, types1}), byAttr.versions(change{2, types5}, change{11, types5}),
 		base.versions(change{13, types13}), byNumber.versions(change{18, types13}))
-}
-
-// Split cuts x along an axis into parts of the given sizes, which add up to its
-// extent (ONNX Split-1 to -18). In opset 2 and from 11, axis may count from the
-// end. The results are views.
-func Split(x *tensor.Tensor, v Opset, axis int64, sizes []int64) ([]*tensor.Tensor, error) {
-	return tensors(direct("Split", v, x, len(sizes), func(c *call) error { return c.split(axis, sizes) }))
-}
-
-// SplitN cuts x along an axis into n parts of one size (ONNX Split-1 to -18).
-// From opset 18 the last may be smaller; before that, n must divide the extent.
-func SplitN(x *tensor.Tensor, v Opset, axis int64, n int) ([]*tensor.Tensor, error) {
-	return tensors(direct("Split", v, x, n, func(c *call) error { return c.splitEvenly(axis) }))
-}
-
-// tensors returns the tensors that a call made.
-func tensors(out []Value, err error) ([]*tensor.Tensor, error) {
-	if err != nil {
-		return nil, err
-	}
-	ts := make([]*tensor.Tensor, len(out))
-	for i, v := range out {
-		ts[i] = v.(*tensor.Tensor)
-	}
-	return ts, nil
 }
 
 // prepareSplit prepares all versions: sizes are an attribute, an input or either.
@@ -57,37 +34,56 @@ func prepareSplit(d *definition, attrs Attrs) (kernel, error) {
 		return nil, err
 	}
 	return func(c *call) error {
-		if counted && n != int64(len(c.out)) {
-			return d.invalid("num_outputs is %d; %d outputs are wanted", n, len(c.out))
-		}
-		if !c.has(1) {
+		sizes := sizes // of this call: others may go on at once
+		if c.has(1) {
 			switch {
-			case len(sizes) > 0: // an empty attribute is one left out
-				return c.split(axis, sizes)
-			case !counted && d.since >= 18:
-				return d.invalid("neither input split nor attribute num_outputs is given; one of them must be")
+			case counted:
+				return d.invalid("input split and attribute num_outputs are given; only one of them may be")
+			case len(sizes) > 0:
+				return d.invalid("the sizes are given both as an input and as an attribute")
 			}
-			return c.splitEvenly(axis)
+			var err error
+			if sizes, err = c.splitSizes(); err != nil {
+				return err
+			}
+		}
+		switch {
+		case c.has(1) || len(sizes) > 0: // an empty attribute is one left out
+			return c.split(axis, sizes)
+		case !counted && d.since >= 18:
+			return d.invalid("neither input split nor attribute num_outputs is given; one of them must be")
 		}
 		if counted {
-			return d.invalid("input split and attribute num_outputs are given; only one of them may be")
+			if err := c.outputs(n); err != nil {
+				return err
+			}
+			if n != int64(len(c.out)) {
+				return d.invalid("num_outputs is %d; %d outputs are wanted", n, len(c.out))
+			}
 		}
-		if len(sizes) > 0 {
-			return d.invalid("the sizes are given both as an input and as an attribute")
-		}
-		var few [8]int64
-		var err error
-		given := few[:0]
-		if d.since == 1 {
-			given, err = c.floatInts(given, 1, "split", len(c.out))
-		} else {
-			given, err = c.ints(given, 1, "split", false)
-		}
-		if err != nil {
-			return err
-		}
-		return c.split(axis, given)
+		return c.splitEvenly(axis)
 	}, nil
+}
+
+// splitSizes reads the input split.
+func (c *call) splitSizes() ([]int64, error) {
+	var few [8]int64
+	if c.d.since > 1 {
+		return c.ints(few[:0], 1, "split", false)
+	}
+	n := len(c.out)
+	if t, ok := c.in[1].(*tensor.Tensor); ok && c.open {
+		n = int(t.Count())
+	}
+	return c.floatInts(few[:0], 1, "split", n)
+}
+
+// outputs makes n outputs, if the kernel may say how many there are.
+func (c *call) outputs(n int64) (err error) {
+	if c.open && n > 0 {
+		c.out, err = budget.Make[Value](budget.Process(), c.d.name, n)
+	}
+	return err
 }
 
 // splitAxis resolves the axis. ONNX's own shape inference lets it count from the
@@ -106,10 +102,13 @@ func (c *call) split(axis int64, sizes []int64) error {
 	if err != nil {
 		return err
 	}
+	if err := c.outputs(int64(len(sizes))); err != nil {
+		return err
+	}
 	if len(sizes) != len(c.out) {
 		return c.d.invalid("split %v has %d sizes; %d outputs are wanted", layout.Shape(sizes).Clone(), len(sizes), len(c.out))
 	}
-	if err := layout.CheckSplit(c.d.name, at, c.x.Dim(at), sizes); err != nil {
+	if err := shapes.CheckSplit(c.d.name, at, c.x.Dim(at), sizes); err != nil {
 		return err
 	}
 	from := int64(0)

@@ -1,7 +1,9 @@
 package onnx_test
 
 import (
+	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -18,13 +20,6 @@ func init() {
 		op: "Split", versions: []onnx.Opset{1, 2, 11, 13, 18},
 		note:  "sizes are an attribute up to 11, then an input; `num_outputs` from 18",
 		types: typesSince{1, 2, 2, 13},
-		direct: func(x *tensor.Tensor, v onnx.Opset) (*tensor.Tensor, error) {
-			parts, err := onnx.Split(x, v, 2, []int64{3})
-			if err != nil {
-				return nil, err
-			}
-			return parts[0], nil
-		},
 		form: func(v onnx.Opset) (onnx.Attrs, [][]int64) {
 			if v < 13 {
 				return onnx.Attrs{onnx.Int("axis", 2), onnx.Ints("split", 3)}, nil
@@ -47,28 +42,57 @@ func parts(tb testing.TB) func([]*tensor.Tensor, error) []*tensor.Tensor {
 	}
 }
 
-// splitByName calls Split by name, with sizes where the version has them; nil sizes
-// are none.
-func splitByName(tb testing.TB, v onnx.Opset, x *tensor.Tensor, axis int64, sizes []int64, n int) ([]*tensor.Tensor, error) {
-	tb.Helper()
-	attrs, in := onnx.Attrs{onnx.Int("axis", axis)}, []onnx.Value{x}
+// splitForm returns how the version is told the sizes; nil sizes are as many even ones as
+// there are outputs.
+func splitForm(v onnx.Opset, axis int64, sizes []int64, n int) (onnx.Attrs, []int64) {
+	attrs := onnx.Attrs{onnx.Int("axis", axis)}
 	switch {
 	case sizes != nil && v < 13:
-		attrs = append(attrs, onnx.Ints("split", sizes...))
-	case sizes != nil:
-		in = append(in, ints(tb, tensor.Host(), sizes...))
-	case v >= 18:
-		attrs = append(attrs, onnx.Int("num_outputs", int64(n)))
+		return append(attrs, onnx.Ints("split", sizes...)), nil
+	case sizes == nil && v >= 18:
+		return append(attrs, onnx.Int("num_outputs", int64(n))), nil
 	}
-	out, err := onnx.RunN("Split", v, attrs, n, in...)
+	return attrs, sizes
+}
+
+// splitInModel runs a model of a Split that has n outputs.
+func splitInModel(tb testing.TB, v onnx.Opset, attrs onnx.Attrs, n int, in ...onnx.Value) ([]*tensor.Tensor, error) {
+	tb.Helper()
+	var names, made []string
+	values := onnx.Values{}
+	for i, x := range in {
+		names = append(names, "")
+		if x != nil {
+			names[i] = fmt.Sprint("in", i)
+			values[names[i]] = x
+		}
+	}
+	for i := range n {
+		made = append(made, fmt.Sprint("out", i))
+	}
+	m := model.New("split", int64(v))
+	m.Graph.Inputs, m.Graph.Outputs = outputs(slices.DeleteFunc(slices.Clone(names), func(s string) bool { return s == "" })...), outputs(made...)
+	m.Graph.Nodes = []model.Node{model.NewNode("Split", names, made, attrs...)}
+	sess, err := onnx.NewSession(in[0].(*tensor.Tensor).Stream(), m)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { require.NoError(tb, sess.Close()) }()
+	out, err := sess.Run(tb.Context(), values)
 	if err != nil {
 		return nil, err
 	}
 	var xs []*tensor.Tensor
-	for _, y := range out {
-		xs = append(xs, y.(*tensor.Tensor))
+	for _, name := range made {
+		xs = append(xs, out[name].(*tensor.Tensor))
 	}
 	return xs, nil
+}
+
+// splitEvenly is splitInModel without sizes.
+func splitEvenly(tb testing.TB, x *tensor.Tensor, v onnx.Opset, axis int64, n int) ([]*tensor.Tensor, error) {
+	attrs, _ := splitForm(v, axis, nil, n)
+	return splitInModel(tb, v, attrs, n, x)
 }
 
 func TestSplit(t *testing.T) {
@@ -99,13 +123,16 @@ func TestSplit(t *testing.T) {
 			if v < c.since {
 				continue
 			}
-			var direct []*tensor.Tensor
-			if c.sizes == nil {
-				direct = parts(t)(onnx.SplitN(x, v, c.axis, len(c.dims)))
-			} else {
-				direct = parts(t)(onnx.Split(x, v, c.axis, c.sizes))
+			attrs, sizes := splitForm(v, c.axis, c.sizes, len(c.dims))
+			in := []onnx.Value{x}
+			if sizes != nil {
+				in = append(in, ints(t, tensor.Host(), sizes...))
 			}
-			for _, ys := range [][]*tensor.Tensor{direct, parts(t)(splitByName(t, v, x, c.axis, c.sizes, len(c.dims)))} {
+			both := [][]*tensor.Tensor{parts(t)(splitInModel(t, v, attrs, len(c.dims), in...))}
+			if c.sizes != nil || v >= 18 { // else nothing but the node says how many there are
+				both = append(both, parts(t)(calls("Split", v, attrs, x, sizes)))
+			}
+			for _, ys := range both {
 				require.Len(t, ys, len(c.dims))
 				for i, y := range ys {
 					hasValues(t, y, c.dims[i], c.want[i]...)
@@ -145,15 +172,16 @@ func TestSplitErrors(t *testing.T) {
 		{13, scalar, 0, []int64{1}, 1, "Split-13 of int32[]: axis 0: the tensor has no axes"},
 		{1, x, 1, []int64{5}, 1, "type int32 is not allowed; Split allows it from opset 2"},
 	} {
-		_, err := splitByName(t, c.v, c.x, c.axis, c.sizes, c.n)
+		attrs, sizes := splitForm(c.v, c.axis, c.sizes, c.n)
+		in := []onnx.Value{c.x}
+		if sizes != nil {
+			in = append(in, ints(t, tensor.Host(), sizes...))
+		}
+		_, err := splitInModel(t, c.v, attrs, c.n, in...)
 		require.ErrorIs(t, err, device.ErrInvalid)
 		require.ErrorContains(t, err, c.says)
-		if c.sizes != nil && len(c.sizes) == c.n {
-			_, err = onnx.Split(c.x, c.v, c.axis, c.sizes)
-			require.ErrorContains(t, err, c.says)
-		}
-		if c.sizes == nil {
-			_, err = onnx.SplitN(c.x, c.v, c.axis, c.n)
+		if c.sizes != nil && len(c.sizes) == c.n || c.sizes == nil && c.v >= 18 {
+			_, err = calls("Split", c.v, attrs, c.x, sizes)
 			require.ErrorContains(t, err, c.says)
 		}
 	}
@@ -172,18 +200,20 @@ func TestSplitErrors(t *testing.T) {
 		{18, onnx.Attrs{axis, onnx.Int("num_outputs", 0)}, 1, []onnx.Value{x}, "num_outputs is 0; 1 outputs are wanted"},
 		{13, onnx.Attrs{axis, onnx.Int("num_outputs", 2)}, 2, []onnx.Value{x}, `attribute "num_outputs" does not belong to this version; Split-18 has it`},
 		{13, onnx.Attrs{axis, onnx.Ints("split", 2, 3)}, 2, []onnx.Value{x}, `attribute "split" does not belong to this version`},
-		{11, onnx.Attrs{axis}, 2, []onnx.Value{x, sizes}, "2 inputs are given; it takes 1"},
+		{11, onnx.Attrs{axis}, 2, []onnx.Value{x, sizes}, "node 0 (Split) has 2 inputs; Split-11 takes 1"},
 		{13, onnx.Attrs{axis}, 2, []onnx.Value{x, filled(t, s, 2)}, "split is int32; it must be int64"},
 		{13, onnx.Attrs{onnx.Ints("axis", 1)}, 2, []onnx.Value{x}, `attribute "axis" is of kind ints`},
 	} {
-		_, err := onnx.RunN("Split", c.v, c.attrs, c.n, c.in...)
+		_, err := splitInModel(t, c.v, c.attrs, c.n, c.in...)
 		require.ErrorIs(t, err, device.ErrInvalid)
 		require.ErrorContains(t, err, c.says)
 	}
-	_, err := onnx.Split(x, 13, 1, nil)
-	require.ErrorContains(t, err, "0 outputs are wanted; it makes 1 or more")
-	_, err = onnx.SplitN(nil, 13, 1, 2)
-	require.ErrorContains(t, err, "Split-13: the input is nil")
+	for n, says := range map[int64]string{0: "num_outputs is 0; 1 outputs are wanted", -1: "num_outputs is -1", math.MaxInt64: "bytes are asked for"} {
+		_, err := calls("Split", 18, onnx.Attrs{axis, onnx.Int("num_outputs", n)}, x)
+		require.ErrorContains(t, err, says)
+	}
+	_, err := calls("Split", 13, onnx.Attrs{axis}, x, []int64{})
+	require.ErrorContains(t, err, "split [] has 0 sizes; 1 outputs are wanted")
 }
 
 // The first version takes the sizes as an attribute or as an input, of the type
@@ -196,28 +226,31 @@ func TestSplit1(t *testing.T) {
 		if sizes == nil {
 			attrs = append(attrs, onnx.Ints("split", 1, 2))
 		}
-		out, err := onnx.RunN("Split", 1, attrs, 2, x, sizes)
+		byName, err := onnx.Run("Split", 1, attrs, x, sizes)
 		require.NoError(t, err)
-		for i, want := range [][]float32{{1}, {2, 3}} {
-			got, err := tensor.Values[float32](held(t)(out[i].(*tensor.Tensor), nil))
-			require.NoError(t, err)
-			require.Equal(t, want, got)
+		for i, y := range parts(t)(splitInModel(t, 1, attrs, 2, x, sizes)) {
+			want := [][]float32{{1}, {2, 3}}[i]
+			for _, y := range []*tensor.Tensor{y, held(t)(byName[i].(*tensor.Tensor), nil)} {
+				got, err := tensor.Values[float32](y)
+				require.NoError(t, err)
+				require.Equal(t, want, got)
+			}
 		}
 	}
-	_, err := onnx.RunN("Split", 1, onnx.Attrs{onnx.Ints("split", 1, 2)}, 2, x, ints(t, s, 1, 2))
+	_, err := splitInModel(t, 1, onnx.Attrs{onnx.Ints("split", 1, 2)}, 2, x, ints(t, s, 1, 2))
 	require.ErrorContains(t, err, "both as an input and as an attribute")
-	_, err = onnx.RunN("Split", 1, nil, 2, x, ints(t, s, 1, 1, 1))
+	_, err = splitInModel(t, 1, nil, 2, x, ints(t, s, 1, 1, 1))
 	require.ErrorContains(t, err, "split has shape [3]; it must have 2 elements")
-	_, err = onnx.RunN("Split", 1, onnx.Attrs{onnx.Int("axis", -1)}, 3, x)
+	_, err = splitInModel(t, 1, onnx.Attrs{onnx.Int("axis", -1)}, 3, x)
 	require.ErrorContains(t, err, "axis -1 is negative; Split allows that from opset 11")
-	require.Len(t, parts(t)(onnx.SplitN(x, 1, 0, 3)), 3)
+	require.Len(t, parts(t)(splitEvenly(t, x, 1, 0, 3)), 3)
 }
 
 // A view of what was released is refused, and leaves nothing behind.
 // The end of the last part, if it were as long as the others, is beyond int64.
 func TestSplitOfTheLongestAxis(t *testing.T) {
 	x := held(t)(tensor.Empty(open(t), layout.Float32, 0, math.MaxInt64))
-	ys := parts(t)(onnx.SplitN(x, 18, 1, 2))
+	ys := parts(t)(splitEvenly(t, x, 18, 1, 2))
 	require.Equal(t, layout.Shape{0, 1 << 62}, ys[0].Shape())
 	require.Equal(t, layout.Shape{0, 1<<62 - 1}, ys[1].Shape())
 }
@@ -228,7 +261,7 @@ func TestSplitOfAReleasedTensor(t *testing.T) {
 	gone, err := x.Alias()
 	require.NoError(t, err)
 	require.NoError(t, gone.Release())
-	_, err = onnx.SplitN(gone, 18, 0, 2)
+	_, err = call("Split", 18, onnx.Attrs{onnx.Int("num_outputs", 2)}, gone)
 	require.ErrorIs(t, err, tensor.ErrReleased)
 }
 

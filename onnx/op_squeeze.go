@@ -15,13 +15,7 @@ func init() {
 	}
 }
 
-// Squeeze removes the listed axes, which must have extent 1 (ONNX Squeeze-1 to
-// -25); nil removes every axis of extent 1, and before opset 13, so does an empty
-// list. From opset 11, axes may count from the end. The result is a view.
-func Squeeze(x *tensor.Tensor, v Opset, axes []int64) (*tensor.Tensor, error) {
-	return one("Squeeze", v, x, func(d *definition) (*tensor.Tensor, error) { return squeeze(d, x, axes) })
-}
-
+// squeeze removes axes of extent 1: the listed ones, or for nil all.
 func squeeze(d *definition, x *tensor.Tensor, axes []int64) (*tensor.Tensor, error) {
 	// An empty input names none: nothing goes. An empty attribute is one left
 	// out, as most readers take it: not all writers tell the two apart.
@@ -35,13 +29,6 @@ func squeeze(d *definition, x *tensor.Tensor, axes []int64) (*tensor.Tensor, err
 	}
 	l, err := x.Layout().Squeeze(list...)
 	return d.view(x, l, err)
-}
-
-// Unsqueeze inserts axes of extent 1 at the listed positions of the result (ONNX
-// Unsqueeze-1 to -25). From opset 11, they may count from its end. The result
-// is a view.
-func Unsqueeze(x *tensor.Tensor, v Opset, axes []int64) (*tensor.Tensor, error) {
-	return one("Unsqueeze", v, x, func(d *definition) (*tensor.Tensor, error) { return unsqueeze(d, x, axes) })
 }
 
 func unsqueeze(d *definition, x *tensor.Tensor, axes []int64) (*tensor.Tensor, error) {

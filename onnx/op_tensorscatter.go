@@ -13,21 +13,6 @@ func init() {
 	register("TensorScatter", d.versions(change{24, types24}))
 }
 
-// TensorScatter returns cache with elements along an axis replaced by those of
-// update (ONNX TensorScatter-24). update has the cache's shape, but may be
-// shorter along the axis; in batch i, index i of axis 0, it goes to indices[i] and after. nil indices
-// are zeros. circular indices wrap at the end of the axis. axis may count from the
-// end, and must not be axis 0. The result is a copy, unless a session may write to
-// the cache, or nothing is written.
-func TensorScatter(cache, update *tensor.Tensor, v Opset, indices []int64, axis int64, circular bool) (*tensor.Tensor, error) {
-	return first(direct("TensorScatter", v, cache, 1, func(c *call) error {
-		if update == nil {
-			return c.d.invalid("the update is nil")
-		}
-		return c.tensorScatter(update, indices, axis, circular)
-	}))
-}
-
 func prepareTensorScatter(d *definition, attrs Attrs) (kernel, error) {
 	mode, err := attrs.StrOr("mode", "linear")
 	if err != nil {
@@ -55,6 +40,9 @@ func prepareTensorScatter(d *definition, attrs Attrs) (kernel, error) {
 	}, nil
 }
 
+// tensorScatter makes the cache with an update in it: in batch i, index i of axis 0, that
+// goes to indices[i] and after. nil indices are zeros. circular indices wrap at the end of
+// the axis. A copy, unless a session may write to the cache, or nothing is written.
 func (c *call) tensorScatter(update *tensor.Tensor, indices []int64, axis int64, circular bool) error {
 	cache := c.x
 	at, err := c.d.axis(axis, cache.Rank(), cache.Rank()-1)
@@ -95,7 +83,7 @@ func (c *call) tensorScatter(update *tensor.Tensor, indices []int64, axis int64,
 // mayWrite reports whether the update can go straight into the cache, which it
 // may be of. An output that is written into its user's needs no cache.
 func (c *call) mayWrite(cache, update *tensor.Tensor) bool {
-	return !c.mayDefer && len(c.in) > 0 && c.overwritable(0) && cache.Buffer() != update.Buffer()
+	return !c.mayDefer && c.overwritable(0) && cache.Buffer() != update.Buffer()
 }
 
 // checkUpdate checks the type and the shape of an update.

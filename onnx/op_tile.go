@@ -1,34 +1,9 @@
 package onnx
 
-import (
-	"github.com/restride/restride/layout"
-	"github.com/restride/restride/tensor"
-)
-
 func init() {
 	along := definition{inputs: arity{3, 3}, host: 1<<1 | 1<<2, prepare: prepareTile1}
 	tile := definition{inputs: arity{2, 2}, host: 1 << 1, prepare: prepareTile}
 	register("Tile", along.versions(change{1, types1}), tile.versions(change{6, types5}, change{13, types13}))
-}
-
-// Tile repeats x repeats[i] times along each axis i (ONNX Tile-1 to -13). Before
-// opset 6 only one of these numbers may be other than 1. The result is a view where
-// strides can express it, as along axes of extent 1, else a copy.
-func Tile(x *tensor.Tensor, v Opset, repeats []int64) (*tensor.Tensor, error) {
-	return first(direct("Tile", v, x, 1, func(c *call) error {
-		if c.d.since < 6 {
-			along := 0
-			for _, n := range repeats {
-				if n != 1 {
-					along++
-				}
-			}
-			if along > 1 {
-				return c.d.invalid("repeats %v: Tile repeats along more than one axis from opset 6", layout.Shape(repeats).Clone())
-			}
-		}
-		return c.tile(repeats)
-	}))
 }
 
 func (c *call) tile(repeats []int64) error {

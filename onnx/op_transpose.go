@@ -10,12 +10,6 @@ func init() {
 	register("Transpose", transpose.versions(change{1, types5}, change{13, types13}), transpose.growing(21, MaxOpset))
 }
 
-// Transpose reorders x's axes (ONNX Transpose-1 to -25): axis i of the result
-// is axis perm[i] of x; without perm they are reversed. The result is a view.
-func Transpose(x *tensor.Tensor, v Opset, perm []int64) (*tensor.Tensor, error) {
-	return one("Transpose", v, x, func(d *definition) (*tensor.Tensor, error) { return transpose(d, x, perm) })
-}
-
 func transpose(d *definition, x *tensor.Tensor, perm []int64) (*tensor.Tensor, error) {
 	if len(perm) == 0 { // an empty attribute is one left out
 		return x.WithLayout(d.name, x.Layout().Reverse())

@@ -12,14 +12,6 @@ func init() {
 	register("Trilu", d.versions(change{14, types13}))
 }
 
-// Trilu keeps, of each matrix (the last two axes of x), the upper triangle from the
-// k-th diagonal on, or unless upper is set the lower one (ONNX Trilu-14); other
-// elements are zero (false, an empty string). Diagonal 0 is the main one and 1 is
-// above it. The result is a view if all elements are kept.
-func Trilu(x *tensor.Tensor, v Opset, upper bool, k int64) (*tensor.Tensor, error) {
-	return first(direct("Trilu", v, x, 1, func(c *call) error { return c.trilu(upper, k) }))
-}
-
 func prepareTrilu(d *definition, attrs Attrs) (kernel, error) {
 	upper, err := d.boolAttr(attrs, "upper", true)
 	if err != nil {
@@ -37,6 +29,9 @@ func prepareTrilu(d *definition, attrs Attrs) (kernel, error) {
 	}, nil
 }
 
+// trilu keeps, of each matrix (the last two axes), the upper triangle from the k-th diagonal
+// on, or the lower one up to it; other elements are zero. Diagonal 0 is the main one and 1
+// is above it. A view if all elements are kept.
 func (c *call) trilu(upper bool, k int64) error {
 	x, rank := c.x, c.x.Rank()
 	if rank < 2 {

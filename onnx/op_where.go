@@ -10,22 +10,8 @@ func init() {
 	register("Where", where.versions(change{9, types5}, change{16, types13}))
 }
 
-// Where chooses elements of x where cond is true, and of y elsewhere (ONNX Where-9 and
-// -16). cond is bool, x and y have one type; the three are broadcast together. The
-// result is a copy.
-func Where(cond, x, y *tensor.Tensor, v Opset) (*tensor.Tensor, error) {
-	return one("Where", v, x, func(d *definition) (*tensor.Tensor, error) {
-		if err := d.checkWhere(cond, x, y); err != nil {
-			return nil, err
-		}
-		return tensor.WhereAs(d.name, cond, x, y)
-	})
-}
-
 func (d *definition) checkWhere(cond, x, y *tensor.Tensor) error {
 	switch {
-	case cond == nil || y == nil:
-		return d.invalid("the condition or y is nil")
 	case cond.DType() != layout.Bool:
 		return d.invalid("the condition is %v%v; it must be bool", cond.DType(), cond.Shape())
 	case x.DType() != y.DType():
@@ -58,7 +44,7 @@ func prepareWhere(d *definition, _ Attrs) (kernel, error) {
 		if err != nil {
 			return err
 		}
-		return c.set(tensor.WhereAs(d.name, all[0], all[1], all[2]))
+		return c.set(tensor.Where(all[0], all[1], all[2]))
 	}, nil
 }
 

@@ -1,6 +1,7 @@
 package onnx
 
 import (
+	"github.com/restride/restride/internal/padding"
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/tensor"
 )
@@ -12,13 +13,21 @@ func window(axes []int, from, to []int64) region {
 
 // pad makes output 0 of the call: x with a padding for each of its axes. A view if
 // nothing is added.
-func (c *call) pad(mode PadMode, list []tensor.Padding, fill []byte) error {
-	p, err := c.x.PlanPad(c.d.name, mode, fill, list)
+func (c *call) pad(mode tensor.PadMode, axes []padding.Axis, fill []byte) error {
+	x := c.x.Layout()
+	p, err := padding.New(c.d.name, string(mode), &x, axes)
 	if err != nil {
 		return err
 	}
 	if p.Parts == nil {
 		return c.set(c.x.WithLayout(c.d.name, p.Crop))
 	}
-	return c.assemble(c.x.Stream(), c.x.DType(), p.Dims, p.Parts...)
+	parts := make([]tensor.Part, len(p.Parts))
+	for i, part := range p.Parts {
+		parts[i] = tensor.Part{Into: part.Into, From: part.From, Fill: fill}
+		if part.Source {
+			parts[i].Src = c.x
+		}
+	}
+	return c.assemble(c.x.Stream(), c.x.DType(), p.Dims, parts...)
 }

@@ -75,7 +75,7 @@ func (c *call) reshaped(x *tensor.Tensor, dims ...int64) error {
 			return c.assemble(x.Stream(), x.DType(), dims, tensor.Part{Into: as, Src: x})
 		}
 	}
-	return c.set(x.ReshapeAs(c.d.name, dims...))
+	return c.set(x.Reshape(dims...))
 }
 
 // rearranged makes output 0 of the call: input 0 seen through a layout, and then

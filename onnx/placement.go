@@ -105,7 +105,7 @@ func (c *compiler) placeConstants() error {
 			rest = append(rest, u)
 			continue
 		}
-		n := NodeReport{Index: u.index, Name: u.node.Name, Op: u.d.name, Made: Made{Output: u.outs[0], Type: u.constant.Type, Shape: u.constant.Dims}}
+		n := NodeReport{Index: u.index, Name: u.node.Name, Op: u.d.name, OutputInfo: OutputInfo{Output: u.outs[0], Type: u.constant.Type, Shape: u.constant.Dims}}
 		x, err := c.hold(u.outs[0], u.constant)
 		if err != nil {
 			return err

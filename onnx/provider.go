@@ -61,7 +61,7 @@ type Operator struct {
 	Host uint64
 	// Types returns the types of the outputs, for Session.Plan. Without it those are
 	// the ones that the model's value_info declares.
-	Types func(in []Made) ([]Made, error)
+	Types func(in []OutputInfo) ([]OutputInfo, error)
 	// Close, if it is not nil, is called by Session.Close.
 	Close func() error
 }
@@ -285,10 +285,10 @@ func (f *foreign) checkOutputs(c *call) error {
 func (f *foreign) plan(c *call, in []Value) error {
 	types := f.declared
 	if f.Types != nil {
-		made := make([]Made, len(in))
+		made := make([]OutputInfo, len(in))
 		for i, v := range in {
 			if !absent(v) {
-				made[i] = madeOf("", v)
+				made[i] = infoOf("", v)
 			}
 		}
 		out, err := f.Types(made)

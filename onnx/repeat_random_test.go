@@ -67,10 +67,10 @@ func repeatAndCut(t *testing.T, rng *rand.Rand, x *tensor.Tensor, a array, made 
 		}
 		shape = append(shape, want)
 	}
-	expanded := held(t)(onnx.Expand(x, 13, shape))
+	expanded := held(t)(runExpand(x, 13, shape))
 	made[expanded] = a.Expand(dims...)
 	require.Equal(t, tensor.View, expanded.Verdict().Kind)
-	made[held(t)(onnx.Tile(x, 13, repeats))] = a.Tile(repeats...)
+	made[held(t)(runTile(x, 13, repeats))] = a.Tile(repeats...)
 
 	if rank > 0 {
 		axis := rng.IntN(rank)
@@ -80,7 +80,7 @@ func repeatAndCut(t *testing.T, rng *rand.Rand, x *tensor.Tensor, a array, made 
 			at += sizes[len(sizes)-1]
 		}
 		sizes = append(sizes, 0)
-		parts, err := onnx.Split(x, 13, int64(axis-rank), sizes)
+		parts, err := calls("Split", 13, onnx.Attrs{onnx.Int("axis", int64(axis-rank))}, x, sizes)
 		require.NoError(t, err)
 		at = 0
 		for i, part := range parts {
@@ -92,10 +92,10 @@ func repeatAndCut(t *testing.T, rng *rand.Rand, x *tensor.Tensor, a array, made 
 	if rank == 4 {
 		b := 1 + rng.Int64N(3)
 		mode := []string{"DCR", "CRD"}[rng.IntN(2)]
-		made[held(t)(onnx.Tile(x, 28, []int64{1, b * b, b, b}))] = a.Tile(1, b*b, b, b)
-		deep := held(t)(onnx.Tile(x, 13, []int64{1, b * b, 1, 1}))
-		made[held(t)(onnx.DepthToSpace(deep, 13, b, mode))] = a.Tile(1, b*b, 1, 1).DepthToSpace(b, mode)
-		wide := held(t)(onnx.Tile(x, 13, []int64{1, 1, b, b}))
-		made[held(t)(onnx.SpaceToDepth(wide, 28, b, mode))] = a.Tile(1, 1, b, b).SpaceToDepth(b, mode)
+		made[held(t)(runTile(x, 28, []int64{1, b * b, b, b}))] = a.Tile(1, b*b, b, b)
+		deep := held(t)(runTile(x, 13, []int64{1, b * b, 1, 1}))
+		made[held(t)(runDepthToSpace(deep, 13, b, mode))] = a.Tile(1, b*b, 1, 1).DepthToSpace(b, mode)
+		wide := held(t)(runTile(x, 13, []int64{1, 1, b, b}))
+		made[held(t)(runSpaceToDepth(wide, 28, b, mode))] = a.Tile(1, 1, b, b).SpaceToDepth(b, mode)
 	}
 }

@@ -12,12 +12,12 @@ import (
 type NodeReport struct {
 	// Graph is empty for the model's graph, and for the graph of an If the nodes and
 	// attributes that it is in, as in Explained.
-	Graph string
-	Index int    // in the file's list of nodes
-	Name  string // of the node; may be empty
-	Op    string // "Reshape-14"
-	Made         // the first output
-	More  []Made // the others
+	Graph      string
+	Index      int          // in the file's list of nodes
+	Name       string       // of the node; may be empty
+	Op         string       // "Reshape-14"
+	OutputInfo              // the first output
+	More       []OutputInfo // the others
 	tensor.Verdict
 	Host bool // worked out on the host, beside the device
 	// Foreign: an engine ran it, or of an If the nodes of its graph, which have reports of
@@ -36,8 +36,8 @@ type NodeReport struct {
 	Sent int64
 }
 
-// Made is an output of a node.
-type Made struct {
+// OutputInfo is an output of a node.
+type OutputInfo struct {
 	Output string // the name of the value; may be empty if nothing uses it
 	Type   layout.DType
 	Shape  layout.Shape
@@ -47,22 +47,22 @@ type Made struct {
 }
 
 // TypeString writes the type of the output: "float[2,3]" or "sequence(float)".
-func (m Made) TypeString() string {
+func (m OutputInfo) TypeString() string {
 	if m.Container != "" {
 		return m.Container
 	}
 	return m.Type.String() + m.Shape.String()
 }
 
-// madeOf describes an output.
-func madeOf(name string, v Value) Made {
+// infoOf describes an output.
+func infoOf(name string, v Value) OutputInfo {
 	switch v := v.(type) {
 	case *tensor.Tensor:
-		return Made{Output: name, Type: v.DType(), Shape: v.Shape()}
+		return OutputInfo{Output: name, Type: v.DType(), Shape: v.Shape()}
 	case *pending:
-		return Made{Output: name, Type: v.dtype, Shape: layout.Shape(v.dims)}
+		return OutputInfo{Output: name, Type: v.dtype, Shape: layout.Shape(v.dims)}
 	}
-	return Made{Output: name, Container: typeString(v)}
+	return OutputInfo{Output: name, Container: typeString(v)}
 }
 
 // OnNode calls hook, in the goroutine of Run, after each node; nil ends that.
@@ -79,7 +79,7 @@ func (st *step) report(c *call) NodeReport {
 	if st.d.opaque {
 		return st.foreignReport(c)
 	}
-	n := NodeReport{Index: st.index, Name: st.name, Op: st.d.name, Made: madeOf(st.outputs[0], c.out[0]), Sent: c.sent}
+	n := NodeReport{Index: st.index, Name: st.name, Op: st.d.name, OutputInfo: infoOf(st.outputs[0], c.out[0]), Sent: c.sent}
 	for i, v := range c.in {
 		if t, ok := v.(*tensor.Tensor); ok && st.d.host>>i&1 == 1 && !t.Stream().IsHost() {
 			size, _ := t.Shape().Bytes(t.DType()) // t exists: no overflow
@@ -88,7 +88,7 @@ func (st *step) report(c *call) NodeReport {
 	}
 	for i, v := range c.out {
 		if i > 0 {
-			n.More = append(n.More, madeOf(st.outputs[i], v))
+			n.More = append(n.More, infoOf(st.outputs[i], v))
 		}
 		if t, ok := v.(*tensor.Tensor); ok {
 			v := t.Verdict()
@@ -122,9 +122,9 @@ func (st *step) report(c *call) NodeReport {
 func (st *step) foreignReport(c *call) NodeReport {
 	n := NodeReport{Index: st.index, Name: st.name, Op: st.d.name, Foreign: true, Group: st.group, Why: "an engine's", Sent: c.sent, Read: c.fetched}
 	for i, v := range c.out {
-		switch m := madeOf(st.outputs[i], v); i {
+		switch m := infoOf(st.outputs[i], v); i {
 		case 0:
-			n.Made = m
+			n.OutputInfo = m
 		default:
 			n.More = append(n.More, m)
 		}

@@ -44,17 +44,17 @@ func TestReports(t *testing.T) {
 	loaded := func(bytes int64) tensor.Verdict { return tensor.Verdict{Kind: tensor.Transfer, Bytes: bytes} }
 	float, long := layout.Float32, layout.Int64
 	want := []onnx.NodeReport{
-		{Index: 0, Name: "", Op: "Identity-21", Made: onnx.Made{Output: "same", Type: float, Shape: layout.Shape{2, 3}}, Verdict: view, Why: "nothing changes"},
-		{Index: 1, Name: "flattened", Op: "Reshape-21", Made: onnx.Made{Output: "flattened", Type: float, Shape: layout.Shape{6}}, Verdict: view, Why: "contiguous: only the extents change"},
-		{Index: 2, Name: "turned", Op: "Transpose-21", Made: onnx.Made{Output: "turned", Type: float, Shape: layout.Shape{3, 2}}, Verdict: view, Why: "strides [1,3] over the same elements"},
-		{Index: 3, Name: "window", Op: "Slice-13", Made: onnx.Made{Output: "window", Type: float, Shape: layout.Shape{1, 3}}, Verdict: view, Why: "a window: offset 3, strides [3,1]"},
-		{Index: 4, Name: "copied", Op: "Reshape-21", Made: onnx.Made{Output: "copied", Type: float, Shape: layout.Shape{6}}, Verdict: copied, Why: "no strides over [3,2]:{1,3}+0 make it [6]"},
-		{Index: 5, Name: "shape", Op: "Shape-21", Made: onnx.Made{Output: "shape", Type: long, Shape: layout.Shape{2}}, Verdict: view, Host: true, Why: "worked out from the shape: no element is read"},
-		{Index: 6, Name: "rows", Op: "Slice-13", Made: onnx.Made{Output: "rows", Type: long, Shape: layout.Shape{1}}, Verdict: view, Host: true, Why: "a window: offset 1, strides [1]"},
-		{Index: 7, Name: "shape of y", Op: "Constant-21", Made: onnx.Made{Output: "shape of y", Type: long, Shape: layout.Shape{2}}, Verdict: loaded(16), Host: true, Why: "a constant: loaded once, with the session"},
-		{Index: 8, Name: "y", Op: "Reshape-21", Made: onnx.Made{Output: "y", Type: float, Shape: layout.Shape{3, 2}}, Verdict: view, Why: "contiguous: only the extents change"},
-		{Index: 9, Name: "data", Op: "Constant-21", Made: onnx.Made{Output: "data", Type: float, Shape: layout.Shape{2}}, Verdict: loaded(8), Why: "a constant: loaded once, with the session"},
-		{Index: 10, Name: "z", Op: "Identity-21", Made: onnx.Made{Output: "z", Type: float, Shape: layout.Shape{2}}, Verdict: loaded(0), Why: "of constants alone: worked out once, with the session"},
+		{Index: 0, Name: "", Op: "Identity-21", OutputInfo: onnx.OutputInfo{Output: "same", Type: float, Shape: layout.Shape{2, 3}}, Verdict: view, Why: "nothing changes"},
+		{Index: 1, Name: "flattened", Op: "Reshape-21", OutputInfo: onnx.OutputInfo{Output: "flattened", Type: float, Shape: layout.Shape{6}}, Verdict: view, Why: "contiguous: only the extents change"},
+		{Index: 2, Name: "turned", Op: "Transpose-21", OutputInfo: onnx.OutputInfo{Output: "turned", Type: float, Shape: layout.Shape{3, 2}}, Verdict: view, Why: "strides [1,3] over the same elements"},
+		{Index: 3, Name: "window", Op: "Slice-13", OutputInfo: onnx.OutputInfo{Output: "window", Type: float, Shape: layout.Shape{1, 3}}, Verdict: view, Why: "a window: offset 3, strides [3,1]"},
+		{Index: 4, Name: "copied", Op: "Reshape-21", OutputInfo: onnx.OutputInfo{Output: "copied", Type: float, Shape: layout.Shape{6}}, Verdict: copied, Why: "no strides over [3,2]:{1,3}+0 make it [6]"},
+		{Index: 5, Name: "shape", Op: "Shape-21", OutputInfo: onnx.OutputInfo{Output: "shape", Type: long, Shape: layout.Shape{2}}, Verdict: view, Host: true, Why: "worked out from the shape: no element is read"},
+		{Index: 6, Name: "rows", Op: "Slice-13", OutputInfo: onnx.OutputInfo{Output: "rows", Type: long, Shape: layout.Shape{1}}, Verdict: view, Host: true, Why: "a window: offset 1, strides [1]"},
+		{Index: 7, Name: "shape of y", Op: "Constant-21", OutputInfo: onnx.OutputInfo{Output: "shape of y", Type: long, Shape: layout.Shape{2}}, Verdict: loaded(16), Host: true, Why: "a constant: loaded once, with the session"},
+		{Index: 8, Name: "y", Op: "Reshape-21", OutputInfo: onnx.OutputInfo{Output: "y", Type: float, Shape: layout.Shape{3, 2}}, Verdict: view, Why: "contiguous: only the extents change"},
+		{Index: 9, Name: "data", Op: "Constant-21", OutputInfo: onnx.OutputInfo{Output: "data", Type: float, Shape: layout.Shape{2}}, Verdict: loaded(8), Why: "a constant: loaded once, with the session"},
+		{Index: 10, Name: "z", Op: "Identity-21", OutputInfo: onnx.OutputInfo{Output: "z", Type: float, Shape: layout.Shape{2}}, Verdict: loaded(0), Why: "of constants alone: worked out once, with the session"},
 	}
 	require.Len(t, reports, len(want))
 	for _, n := range want {
@@ -145,7 +145,7 @@ func TestReportsOfRepeatsAndCuts(t *testing.T) {
 		require.False(t, n.Host || n.Elided, name)
 	}
 	require.Len(t, reports["top"].More, 2)
-	require.Equal(t, onnx.Made{Output: "bottom", Type: layout.Float32, Shape: layout.Shape{1, 4, 2, 1}}, reports["top"].More[1])
+	require.Equal(t, onnx.OutputInfo{Output: "bottom", Type: layout.Float32, Shape: layout.Shape{1, 4, 2, 1}}, reports["top"].More[1])
 	y, err := out.Tensor("bottom")
 	require.NoError(t, err)
 	same(t, layout.Float32, x.Window(1, 8, 12), y)

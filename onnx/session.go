@@ -131,9 +131,6 @@ func (s *Session) Close() error {
 
 func nilSession(op string) error { return layout.Errorf(device.ErrInvalid, op, "the session is nil") }
 
-// Stream returns the stream that the session runs on.
-func (s *Session) Stream() *tensor.Stream { return s.stream }
-
 // Inputs returns the names and declared types of the graph's inputs that have
 // no default.
 func (s *Session) Inputs() []model.ValueInfo {

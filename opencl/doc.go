@@ -50,7 +50,7 @@
 // Free, even if it is retained: Free gives the memory to the pool.
 //
 // Queues are [device.Sharer]. An engine that queues a kernel of its own on a queue's
-// cl_command_queue calls Used with the buffers that the kernel uses: after the kernel is
+// cl_command_queue calls MarkUsed with the buffers that the kernel uses: after the kernel is
 // queued, and before they are freed. The example does that. [Device.Compile] spares the
 // engine all of it: Launch of the queue (device.Launcher) queues the kernel and keeps
 // account of what it uses. [Library] tells a binding of the engine's own which library is

@@ -51,10 +51,10 @@ func doubleColumns(dev *opencl.Device) []float32 {
 	items := uintptr(6)
 	check(cl.enqueue(opencl.CommandQueueOf(s.Queue()), kernel, 1, nil, &items, nil, 0, nil, nil))
 
-	// Restride knows nothing of that kernel: Used says what it uses. Now y may be
+	// Restride knows nothing of that kernel: MarkUsed says what it uses. Now y may be
 	// released at once, and its memory serves others only when the kernel is done.
 	sharer, _ := device.As[device.Sharer](s.Queue())
-	must(sharer.Used(y.Buffer(), z.Buffer()))
+	must(sharer.MarkUsed(y.Buffer(), z.Buffer()))
 	must(y.Release())
 
 	values, err := tensor.Values[float32](z)

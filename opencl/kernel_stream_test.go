@@ -41,8 +41,8 @@ func TestStreamLaunch(t *testing.T) {
 	require.NoError(t, err)
 	reversed, err := y.Flip()
 	require.NoError(t, err)
-	grid := device.Grid{2}
-	require.NoError(t, s.Launch(k, grid, device.Grid{1}, device.Strided(reversed), device.Strided(column)))
+	grid := device.Dim3{2}
+	require.NoError(t, s.Launch(k, grid, device.Dim3{1}, device.Strided(reversed), device.Strided(column)))
 	got, err := tensor.Values[int32](y)
 	require.NoError(t, err)
 	assert.Equal(t, []int32{16, 23}, got)
@@ -57,7 +57,7 @@ func TestStreamLaunch(t *testing.T) {
 		"argument 1: Launch: the tensor is nil":                                           none,
 		"Launch of int32[2]: argument 1 is on device cpu, the kernel on opencl:0: To bri": device.Strided(far),
 	} {
-		err := s.Launch(k, grid, device.Grid{1}, device.Strided(y), x)
+		err := s.Launch(k, grid, device.Dim3{1}, device.Strided(y), x)
 		require.ErrorIs(t, err, device.ErrInvalid, says)
 		assert.ErrorContains(t, err, says)
 	}

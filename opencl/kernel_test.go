@@ -39,7 +39,7 @@ func TestCompileKinds(t *testing.T) {
 	require.NoError(t, err)
 	q, y, table := gputest.Queue(t, dev), gputest.Alloc(t, dev, 64), gputest.Alloc(t, dev, 64)
 	require.NoError(t, q.Write(table, 0, []byte{1, 0, 0, 0, 7, 0, 0, 0}))
-	require.NoError(t, q.Launch(k, device.Grid{1}, device.Grid{1}, y, -3, uint16(65535), make([]byte, 16), []byte{4, 0, 0, 0, 0, 0, 0x80, 0x40}, table))
+	require.NoError(t, q.Launch(k, device.Dim3{1}, device.Dim3{1}, y, -3, uint16(65535), make([]byte, 16), []byte{4, 0, 0, 0, 0, 0, 0x80, 0x40}, table))
 	got := gputest.Read(t, q, y)
 	assert.Equal(t, []byte{0xfd, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 4, 0, 0, 0, 7, 0, 0, 0}, got[:24])
 	for says, args := range map[string][]any{
@@ -50,7 +50,7 @@ func TestCompileKinds(t *testing.T) {
 		"argument 5 for parameter 5, int* table, is float32, which that is not":                   {y, 1, 1, make([]byte, 16), make([]byte, 8), float32(1)},
 		"argument 5 for parameter 5, int* table, is local memory, which that is not":              {y, 1, 1, make([]byte, 16), make([]byte, 8), device.Local(4)},
 	} {
-		err := q.Launch(k, device.Grid{1}, device.Grid{1}, args...)
+		err := q.Launch(k, device.Dim3{1}, device.Dim3{1}, args...)
 		require.ErrorIs(t, err, device.ErrInvalid)
 		assert.ErrorContains(t, err, says)
 	}

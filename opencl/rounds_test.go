@@ -22,7 +22,9 @@ func TestLongSums(t *testing.T) {
 			require.NoError(t, err)
 			defer func() { require.NoError(t, s.Close()) }()
 			put := func(axis int) putTo {
-				return func(x, at, src *tensor.Tensor) error { return x.Put(axis, at, src, device.Add) }
+				return func(x, at, src *tensor.Tensor) error {
+					return x.Put(axis, at, src, device.ReduceAdd, layout.OutOfRangeError)
+				}
 			}
 			for _, n := range []int64{21845, 21846, 70000} {
 				for _, dtype := range []layout.DType{layout.Float32, layout.Int64} {
@@ -31,14 +33,14 @@ func TestLongSums(t *testing.T) {
 			}
 			for _, n := range []int64{16383, 16384} {
 				sameSums(t, s, func(x, at, src *tensor.Tensor) error {
-					return x.PutND(at, src, device.Add)
+					return x.PutND(at, src, device.ReduceAdd, layout.OutOfRangeError)
 				}, layout.Float32, []int64{5, 2}, []int64{n}, []int64{n, 2})
 			}
 			sameSums(t, s, func(x, at, src *tensor.Tensor) error {
 				turned, err := at.Transpose(1, 0)
 				require.NoError(t, err)
 				defer turned.Release()
-				return x.Put(0, turned, src, device.Add)
+				return x.Put(0, turned, src, device.ReduceAdd, layout.OutOfRangeError)
 			}, layout.Float32, []int64{4}, []int64{200, 150}, []int64{150, 200})
 			sameSums(t, s, put(0), layout.Float32, []int64{4, 3}, []int64{3, 30000, 3}, []int64{3, 30000})
 			sameSums(t, s, put(1), layout.Float32, []int64{3, 4}, []int64{3, 30000}, []int64{30000})

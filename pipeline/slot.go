@@ -126,7 +126,7 @@ func (p *slot) work(ctx context.Context) (err error) {
 		if err != nil {
 			return err
 		}
-		if in[i], err = tensor.FromBuffer(p.r.stream, p.room[i], a.dtype, l, true); err != nil {
+		if in[i], err = tensor.BorrowBuffer(p.r.stream, p.room[i], a.dtype, l); err != nil {
 			return err
 		}
 		p.held = append(p.held, in[i])
@@ -240,7 +240,7 @@ func (p *slot) fetch(a *Array, x *tensor.Tensor, lend bool) error {
 	}
 	a.dtype, a.dims, a.bytes = x.DType(), l.AppendDims(a.dims[:0]), n
 	if x.Stream().Device() != p.r.dev {
-		return x.Read(a.Bytes()) // small values of the host, as a rule
+		return x.ReadInto(a.Bytes()) // small values of the host, as a rule
 	}
 	if p.downloaded += n; a.lent {
 		return nil

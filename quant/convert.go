@@ -117,7 +117,7 @@ var widthTypes = map[int64]layout.DType{1: layout.Bit, 2: layout.Uint2, 4: layou
 // run moves elements from one tensor's bytes to another's.
 func (m move) run(s *tensor.Stream, dst, src *tensor.Tensor) (err error) {
 	t := widthTypes[m.width]
-	d, err := tensor.FromBuffer(s, dst.Buffer(), t, m.dstLayout, true)
+	d, err := tensor.BorrowBuffer(s, dst.Buffer(), t, m.dstLayout)
 	if err != nil {
 		return err
 	}
@@ -126,7 +126,7 @@ func (m move) run(s *tensor.Stream, dst, src *tensor.Tensor) (err error) {
 	if m.wide {
 		from = layout.Uint8
 	}
-	f, err := tensor.FromBuffer(s, src.Buffer(), from, m.srcLayout, true)
+	f, err := tensor.BorrowBuffer(s, src.Buffer(), from, m.srcLayout)
 	if err != nil {
 		return err
 	}
@@ -200,7 +200,7 @@ func (p *Plan) sort(s *tensor.Stream, src Memory, order []int32) (out *tensor.Te
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, index.Release()) }()
-	return plain.Gather(0, index)
+	return plain.Gather(0, index, layout.OutOfRangeError)
 }
 
 // change changes a small tensor's bytes on the host.

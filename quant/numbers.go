@@ -195,7 +195,7 @@ func (c *computation) of(r role, t layout.DType, dims ...int64) *tensor.Tensor {
 			if err != nil {
 				return c.keep(nil, err)
 			}
-			return c.keep(tensor.FromBuffer(c.stream, c.have[c.weight.Tensors[i].Name].Buffer(), t, l, true))
+			return c.keep(tensor.BorrowBuffer(c.stream, c.have[c.weight.Tensors[i].Name].Buffer(), t, l))
 		}
 	}
 	return nil
@@ -251,7 +251,7 @@ func (c *computation) run(dst *tensor.Tensor, to layout.DType) error {
 	if err := errors.Join(c.err, err); err != nil {
 		return err
 	}
-	out := c.keep(tensor.FromBuffer(c.stream, dst.Buffer(), to, l, true))
+	out := c.keep(tensor.BorrowBuffer(c.stream, dst.Buffer(), to, l))
 	if c.err != nil {
 		return c.err
 	}
@@ -285,7 +285,7 @@ func (c *computation) looked(x, table *tensor.Tensor) *tensor.Tensor {
 	if c.err != nil || x == nil {
 		return nil
 	}
-	return c.keep(x.Map(table))
+	return c.keep(x.Lookup(table))
 }
 
 // nested returns scales that are codes, and have scales themselves.
@@ -332,7 +332,7 @@ func (c *computation) runColumns(dst *tensor.Tensor, to layout.DType, rows, k in
 	if err := errors.Join(c.err, err); err != nil {
 		return err
 	}
-	out := c.keep(tensor.FromBuffer(c.stream, dst.Buffer(), to, l, true))
+	out := c.keep(tensor.BorrowBuffer(c.stream, dst.Buffer(), to, l))
 	if c.err != nil {
 		return c.err
 	}
@@ -384,7 +384,7 @@ func (c *computation) picked(x, index *tensor.Tensor) *tensor.Tensor {
 	if c.err != nil || x == nil || x.Count() == 1 {
 		return x
 	}
-	return c.keep(x.Gather(1, index))
+	return c.keep(x.Gather(1, index, layout.OutOfRangeError))
 }
 
 // unordered returns the group of each k, nil if they count up.

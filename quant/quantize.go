@@ -78,7 +78,7 @@ func (p *Plan) runBlocks(s *tensor.Stream, src Memory) (dst Memory, err error) {
 	if err != nil {
 		return nil, err
 	}
-	x, err := tensor.FromBuffer(s, src[from.Tensors[0].Name].Buffer(), dtypeOf(from.Params.Type), l, true)
+	x, err := tensor.BorrowBuffer(s, src[from.Tensors[0].Name].Buffer(), dtypeOf(from.Params.Type), l)
 	if err != nil {
 		return nil, err
 	}

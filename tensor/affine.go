@@ -45,7 +45,7 @@ func (g *gathering) asView(h hostIndices, at *layout.Layout, othersLook bool) (l
 	for k := range g.by {
 		x := &g.by[k]
 		refuse := func(value int64) error {
-			if x.Outside == device.OutsideSkip { // left out
+			if x.OutOfRange == layout.OutOfRangeSkip { // left out
 				return nil
 			}
 			return layout.Errorf(device.ErrInvalid, g.op, "%s", backend.OutOfRange(value, x.Extent))

@@ -10,8 +10,8 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// A Part sets some elements of a tensor in Assemble: to those of Src, to others of
-// the tensor itself (From), or all to Fill.
+// A Part sets some elements of a tensor in Assemble and Overwrite: to those of Src, to
+// others of the tensor itself (From), or all to Fill.
 type Part struct {
 	// Into takes the layout of the whole to that of the elements that the part
 	// sets. nil: all of them.
@@ -28,8 +28,10 @@ type Part struct {
 }
 
 // Assemble returns a contiguous tensor put together from parts, one after the
-// other: what no part sets is undefined. Its verdict is a copy of all bytes that
-// the parts set, by the kernel that sets the most of them.
+// other: it is to copies what WithLayout is to views, and what engines make operators of
+// their own with. op names the operation to the trace hook and in errors. What no part sets
+// is undefined. The verdict is a copy of all bytes that the parts set, by the kernel that
+// sets the most of them.
 func Assemble(s *Stream, op string, t layout.DType, dims []int64, parts ...Part) (*Tensor, error) {
 	out, err := allocate(s, op, t, dims)
 	if err != nil {
@@ -41,7 +43,7 @@ func Assemble(s *Stream, op string, t layout.DType, dims []int64, parts ...Part)
 	if s.noCopies.Load() {
 		err = layout.Errorf(ErrCopy, op, "it is put together from %d parts, and copies are forbidden on this stream", len(parts))
 	} else {
-		err = out.assemble(op, parts, true)
+		err = out.assemble(op, parts)
 	}
 	if err != nil {
 		return nil, out.fail(op, errors.Join(err, out.Release()))
@@ -49,36 +51,23 @@ func Assemble(s *Stream, op string, t layout.DType, dims []int64, parts ...Part)
 	return out.publish(), nil
 }
 
-// Assemble sets the elements of t, which keeps its layout, from parts. If t has
-// gaps, a part's Into may need a layout that cannot be: that is
-// layout.ErrNeedsCopy, and nothing has been set.
-func (t *Tensor) Assemble(op string, parts ...Part) error {
-	if err := t.hold(op); err != nil {
-		return err
-	}
-	defer t.memory.drop()
-	if err := t.assemble(op, parts, false); err != nil {
-		return t.fail(op, err)
-	}
-	return nil
-}
-
-// Overwrite is Assemble, and returns another reference to t, whose verdict is
-// what was copied.
+// Overwrite sets elements of t, which keeps its layout, from parts, and returns another
+// reference to it, whose verdict is what was copied. If t has gaps, a part's Into may need
+// a layout that cannot be: that is layout.ErrNeedsCopy, and nothing has been set.
 func (t *Tensor) Overwrite(op string, parts ...Part) (*Tensor, error) {
 	if err := t.hold(op); err != nil { // for the reference
 		return nil, err
 	}
 	out := &Tensor{stream: t.stream, memory: t.memory, layout: t.layout, dtype: t.dtype}
-	if err := out.assemble(op, parts, true); err != nil {
+	if err := out.assemble(op, parts); err != nil {
 		return nil, t.fail(op, errors.Join(err, out.Release()))
 	}
 	return out.publish(), nil
 }
 
-// assemble runs the parts. All layouts come first, so that what cannot be done
-// is not begun. keep notes the verdict with t.
-func (t *Tensor) assemble(op string, parts []Part, keep bool) error {
+// assemble runs the parts, and notes the verdict with t. All layouts come first, so that
+// what cannot be done is not begun.
+func (t *Tensor) assemble(op string, parts []Part) error {
 	var few [2][4]device.Operand
 	to, from := few[0][:0], few[1][:0]
 	if n := len(parts); n > len(few[0]) {
@@ -128,12 +117,9 @@ func (t *Tensor) assemble(op string, parts []Part, keep bool) error {
 			in = &src.layout
 		}
 	}
-	if keep {
-		t.moved = &done
-	}
+	t.moved = &done
 	if t.stream.trace.Load() != nil {
-		told := Tensor{stream: t.stream, moved: &done}
-		t.stream.report(op, told.Verdict(), t.dtype, in, &t.layout)
+		t.stream.report(op, t.Verdict(), t.dtype, in, &t.layout)
 	}
 	return nil
 }

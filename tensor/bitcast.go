@@ -18,10 +18,8 @@ import (
 // lie beside each other, or do not begin on a multiple of their width, are
 // device.ErrUnsupported: nothing is copied here, and a tensor that [Tensor.Contiguous]
 // returns, or [Tensor.Clone], has them so.
-func (t *Tensor) Bitcast(to layout.DType) (*Tensor, error) { return t.BitcastAs("Bitcast", to) }
-
-// BitcastAs is Bitcast under the name of the operation that asks for it.
-func (t *Tensor) BitcastAs(op string, to layout.DType) (*Tensor, error) {
+func (t *Tensor) Bitcast(to layout.DType) (*Tensor, error) {
+	const op = "Bitcast"
 	if t == nil {
 		return nil, nilTensor(op)
 	}

@@ -50,6 +50,6 @@ func TestBits(t *testing.T) {
 	_, err = wide.Cast(layout.Bit, device.Rounding{})
 	require.ErrorIs(t, err, device.ErrUnsupported)
 	index := must(tensor.FromSlice(s, []int32{1, 0}, 2))
-	_, err = packed.Gather(0, index)
+	_, err = packed.Gather(0, index, layout.OutOfRangeError)
 	require.ErrorIs(t, err, device.ErrUnsupported)
 }

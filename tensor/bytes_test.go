@@ -39,24 +39,6 @@ func TestFromHostBytes(t *testing.T) {
 	}
 }
 
-func TestReadInto(t *testing.T) {
-	for _, open := range streams {
-		x, _ := fill(t, open(t), layout.Uint4, 1, 3, 5)
-		want, err := x.Bytes()
-		require.NoError(t, err)
-		room := bytes.Repeat([]byte{7}, 10)
-		n, err := x.ReadInto(room)
-		require.NoError(t, err)
-		require.EqualValues(t, 8, n)
-		require.Equal(t, append(want, 7, 7), room)
-		_, err = x.ReadInto(room[:7])
-		require.ErrorIs(t, err, device.ErrInvalid)
-		require.ErrorContains(t, err, "ReadInto of uint4[3,5]: 7 bytes of room are given; 8 are needed")
-	}
-	_, err := keep(t)(tensor.FromSlice(openCPU(t), []string{"a"})).ReadInto(nil)
-	require.ErrorIs(t, err, device.ErrUnsupported)
-}
-
 // failing fails behind some bytes.
 type failing struct {
 	data []byte
@@ -129,20 +111,20 @@ func TestNamedTypes(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []celsius{1, 2}, got)
 	room := make([]celsius, 2)
-	require.NoError(t, x.Read(room))
+	require.NoError(t, x.ReadInto(room))
 	require.Equal(t, got, room)
 	names, err := tensor.Values[name](keep(t)(tensor.FromSlice(s, []name{"a", "b"}, 2)))
 	require.NoError(t, err)
 	require.Equal(t, []name{"a", "b"}, names)
 	more := make([]name, 1)
-	require.NoError(t, keep(t)(tensor.FromHost([]name{"c"})).Read(more))
+	require.NoError(t, keep(t)(tensor.FromHost([]name{"c"})).ReadInto(more))
 	require.Equal(t, []name{"c"}, more)
 	n := keep(t)(tensor.FromSlice(s, []int{-1, 1 << 40}))
 	require.Equal(t, layout.Int64, n.DType())
 	ints, err := tensor.Values[int](n)
 	require.NoError(t, err)
 	require.Equal(t, []int{-1, 1 << 40}, ints)
-	require.NoError(t, n.Read(ints))
+	require.NoError(t, n.ReadInto(ints))
 	dims := []int32{2, 1}
 	require.Equal(t, "[2,1]", keep(t)(n.Reshape(layout.ShapeOf(dims...)...)).Shape().String())
 	require.Equal(t, []int{2, 1}, layout.Ints(dims...))
@@ -157,7 +139,7 @@ func TestNamedTypes(t *testing.T) {
 		layout.String:  {make([]byte, 2), "cannot read into a []uint8: want []string"},
 		layout.Uint8:   {nil, "cannot read into a <nil>: want []byte"},
 	} {
-		err := keep(t)(tensor.New(s, of, 2)).Read(c.into)
+		err := keep(t)(tensor.New(s, of, 2)).ReadInto(c.into)
 		require.ErrorIs(t, err, device.ErrInvalid)
 		require.ErrorContains(t, err, c.want)
 	}

@@ -18,12 +18,7 @@ import (
 // and these words in letters of any case; for an integer type, a number with a
 // fraction is truncated. Other text is ErrInvalid. Complex numbers are not cast.
 func (t *Tensor) Cast(to layout.DType, how device.Rounding) (*Tensor, error) {
-	return t.CastAs("Cast", to, how)
-}
-
-// CastAs is Cast under the name of the operation that asks for it.
-func (t *Tensor) CastAs(op string, to layout.DType, how device.Rounding) (*Tensor, error) {
-	return published(t.cast(op, to, how))
+	return published(t.cast("Cast", to, how))
 }
 
 func (t *Tensor) cast(op string, to layout.DType, how device.Rounding) (*Tensor, error) {

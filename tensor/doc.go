@@ -4,10 +4,10 @@
 //	x, err := tensor.FromSlice(s, data, 8, 512, 16, 64)   // one transfer
 //	y, err := x.Transpose(0, 2, 1, 3)                     // a view: no bytes move
 //	z, err := y.Reshape(8, 16, -1)                        // no view can be: one copy on the device
-//	err = z.Read(host)                                    // one transfer
+//	err = z.ReadInto(host)                                // one transfer
 //
 // A call makes a view wherever strides can express its result, and otherwise a
-// copy by one kernel on the device; nothing but FromSlice, FromBytes, Read, To
+// copy by one kernel on the device; nothing but FromSlice, FromBytes, ReadInto, To
 // and their kin moves elements between host and device. [Tensor.Verdict] says
 // what the call did that made a tensor, [Stream.Trace] reports every call, and
 // [Stream.ForbidCopies] turns silent copies into errors.

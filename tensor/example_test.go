@@ -79,12 +79,12 @@ func ExampleStream_Trace() {
 	defer x.Release()
 	y, _ := x.Transpose()
 	defer y.Release()
-	_ = y.Read(make([]float32, 6))
+	_ = y.ReadInto(make([]float32, 6))
 	// Output:
 	// FromSlice [2,3] [2,3] transfer 24
 	// Transpose [2,3] [3,2] view 0
-	// Read [3,2] [3,2] copy 24
-	// Read [3,2] [3,2] transfer 24
+	// ReadInto [3,2] [3,2] copy 24
+	// ReadInto [3,2] [3,2] transfer 24
 }
 
 // Where a copy would be too slow to go unseen, forbid it.

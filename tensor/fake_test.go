@@ -7,6 +7,7 @@ import (
 
 	"github.com/restride/restride/cpu"
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/layout"
 	"github.com/restride/restride/tensor"
 )
 
@@ -87,7 +88,7 @@ func (q *fakeQueue) Convert(dst, src device.Operand, how device.Rounding) error 
 	return q.Queue.Convert(bare(dst), bare(src), how)
 }
 
-func (q *fakeQueue) Take(dst, src, at device.Operand, by ...device.Index) error {
+func (q *fakeQueue) Take(dst, src, at device.Operand, by ...layout.Index) error {
 	if q.dev.fail != nil {
 		return q.dev.fail
 	}
@@ -124,7 +125,7 @@ func (q *fakeQueue) Where(dst, cond, a, b device.Operand) error {
 	return q.Queue.Where(bare(dst), bare(cond), bare(a), bare(b))
 }
 
-func (q *fakeQueue) Put(dst, src, at device.Operand, how device.Reduction, by ...device.Index) error {
+func (q *fakeQueue) Put(dst, src, at device.Operand, how device.Reduction, by ...layout.Index) error {
 	if q.dev.fail != nil {
 		return q.dev.fail
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/indexing"
 	"github.com/restride/restride/layout"
 )
 
@@ -15,24 +16,21 @@ import (
 //
 // The result is a view if the indices are on Host and have a constant step (one
 // index; every second; all of them backwards). Otherwise it is a copy on t's device,
-// after a transfer of the indices if they are elsewhere. An index out of range is
-// device.ErrInvalid: at once if the indices are on Host or the device's memory is the
-// host's, otherwise from every read of the result, and of what is computed from it (see
-// device.Queue). A policy says otherwise, on the device and without a wait: with device.OutsideSkip the result is zero (or the empty
-// string) there, with device.OutsideClamp and device.OutsideClampZero the nearest index in
-// range takes its place. Of an axis without elements all indices are out of range, and there is
-// no nearest one: that is device.ErrInvalid, unless they are skipped.
-func (t *Tensor) Gather(axis int, indices *Tensor, outside ...device.Outside) (*Tensor, error) {
-	return t.GatherAs("Gather", axis, indices, outside...)
-}
-
-// GatherAs is Gather under the name of the operation that asks for it.
-func (t *Tensor) GatherAs(op string, axis int, indices *Tensor, outside ...device.Outside) (*Tensor, error) {
-	g, err := t.gatheringOf(op, axis, indices)
+// after a transfer of the indices if they are elsewhere.
+//
+// With layout.OutOfRangeError, an index out of range is device.ErrInvalid: at once if the
+// indices are on Host or the device's memory is the host's, otherwise from every read of the
+// result, and of what is computed from it (see device.Queue). Other policies act on the
+// device and without a wait: with layout.OutOfRangeSkip the result is zero (or the empty
+// string) there, with layout.OutOfRangeClamp and layout.OutOfRangeClampZero the nearest
+// index in range takes its place. Of an axis without elements all indices are out of range,
+// and there is no nearest one: that is device.ErrInvalid, unless they are skipped.
+func (t *Tensor) Gather(axis int, indices *Tensor, policy layout.OutOfRange) (*Tensor, error) {
+	g, err := t.gatheringOf("Gather", axis, indices)
 	if err != nil {
 		return nil, err
 	}
-	return t.gather(&g, indices, outside)
+	return t.gather(&g, indices, policy)
 }
 
 // gatheringOf is where Gather's elements lie.
@@ -62,17 +60,12 @@ func (t *Tensor) gatheringOf(op string, axis int, indices *Tensor) (gathering, e
 // t's rank: the one at the same position on all axes but the given one, where the
 // index names it. On the other axes indices may be shorter than t. What Gather says
 // of its indices and its result holds here, too.
-func (t *Tensor) TakeAlong(axis int, indices *Tensor, outside ...device.Outside) (*Tensor, error) {
-	return t.TakeAlongAs("TakeAlong", axis, indices, outside...)
-}
-
-// TakeAlongAs is TakeAlong under the name of the operation that asks for it.
-func (t *Tensor) TakeAlongAs(op string, axis int, indices *Tensor, outside ...device.Outside) (*Tensor, error) {
-	g, err := t.gatheringAlong(op, axis, indices)
+func (t *Tensor) TakeAlong(axis int, indices *Tensor, policy layout.OutOfRange) (*Tensor, error) {
+	g, err := t.gatheringAlong("TakeAlong", axis, indices)
 	if err != nil {
 		return nil, err
 	}
-	return t.gather(&g, indices, outside)
+	return t.gather(&g, indices, policy)
 }
 
 // gatheringAlong is where TakeAlong's elements lie.
@@ -103,17 +96,12 @@ func (t *Tensor) gatheringAlong(op string, axis int, indices *Tensor) (gathering
 // the same on both sides, are walked together. The result has the axes of indices
 // but for the last, and then those of t that have no index. What Gather says of its
 // indices and its result holds here, too.
-func (t *Tensor) GatherND(batch int, indices *Tensor, outside ...device.Outside) (*Tensor, error) {
-	return t.GatherNDAs("GatherND", batch, indices, outside...)
-}
-
-// GatherNDAs is GatherND under the name of the operation that asks for it.
-func (t *Tensor) GatherNDAs(op string, batch int, indices *Tensor, outside ...device.Outside) (*Tensor, error) {
-	g, err := t.gatheringND(op, batch, indices)
+func (t *Tensor) GatherND(batch int, indices *Tensor, policy layout.OutOfRange) (*Tensor, error) {
+	g, err := t.gatheringND("GatherND", batch, indices)
 	if err != nil {
 		return nil, err
 	}
-	return t.gather(&g, indices, outside)
+	return t.gather(&g, indices, policy)
 }
 
 // gatheringND is where GatherND's elements lie.
@@ -209,23 +197,20 @@ func (g *gathering) at(indices *layout.Layout) (layout.Layout, error) {
 	return layout.Strided(g.shape, strides, indices.Offset())
 }
 
-// setOutside takes the policy over that a call is given, if any.
-func (g *gathering) setOutside(outside []device.Outside) error {
-	if len(outside) == 0 {
-		return nil
-	}
-	if len(outside) > 1 || !outside[0].Valid() {
-		return layout.Errorf(device.ErrInvalid, g.op, "%v is given for indices out of range; one policy is wanted", outside)
+// setPolicy sets what an index out of range does.
+func (g *gathering) setPolicy(policy layout.OutOfRange) error {
+	if !policy.Valid() {
+		return layout.Errorf(device.ErrInvalid, g.op, "%v is given for indices out of range", policy)
 	}
 	for k := range g.by {
-		g.by[k].Outside = outside[0]
+		g.by[k].OutOfRange = policy
 	}
 	return nil
 }
 
 // checkExtents refuses indices of an axis that has no elements, unless they are left out.
 func (g *gathering) checkExtents(indices *Tensor) error {
-	if indices.Count() > 0 && layout.LeadNowhere(g.by) && !g.skips() {
+	if indices.Count() > 0 && indexing.LeadNowhere(g.by) && !g.skips() {
 		return layout.Errorf(device.ErrInvalid, g.op, "there are indices of an axis of extent 0, which has no elements")
 	}
 	return nil
@@ -233,11 +218,11 @@ func (g *gathering) checkExtents(indices *Tensor) error {
 
 // skips reports whether elements are left out that indices out of range name.
 func (g *gathering) skips() bool {
-	return slices.ContainsFunc(g.by, func(by layout.Index) bool { return by.Outside == device.OutsideSkip })
+	return slices.ContainsFunc(g.by, func(by layout.Index) bool { return by.OutOfRange == layout.OutOfRangeSkip })
 }
 
-func (t *Tensor) gather(g *gathering, indices *Tensor, outside []device.Outside) (*Tensor, error) {
-	if err := g.setOutside(outside); err != nil {
+func (t *Tensor) gather(g *gathering, indices *Tensor, policy layout.OutOfRange) (*Tensor, error) {
+	if err := g.setPolicy(policy); err != nil {
 		return nil, t.fail(g.op, err)
 	}
 	if err := t.hold(g.op); err != nil {
@@ -367,7 +352,7 @@ func (t *Tensor) takeAt(g *gathering, at device.Operand) (*Tensor, error) {
 // taken: on the host, or by a take of as many bytes as memory has indices or tuples. It
 // returns how many bytes it has copied.
 func (t *Tensor) checkUnused(g *gathering, indices *Tensor) (copied int64, err error) {
-	if indices.Count() == 0 || !slices.ContainsFunc(g.by, func(by layout.Index) bool { return by.Outside == device.OutsideError }) {
+	if indices.Count() == 0 || !slices.ContainsFunc(g.by, func(by layout.Index) bool { return by.OutOfRange == layout.OutOfRangeError }) {
 		return 0, nil
 	}
 	shape := indices.Shape()
@@ -382,7 +367,7 @@ func (t *Tensor) checkUnused(g *gathering, indices *Tensor) (copied int64, err e
 		}
 	}
 	for _, by := range g.by {
-		bytes.by = append(bytes.by, layout.Index{Extent: by.Extent, Outside: by.Outside})
+		bytes.by = append(bytes.by, layout.Index{Extent: by.Extent, OutOfRange: by.OutOfRange})
 	}
 	at, err := bytes.at(&indices.layout)
 	if err != nil {

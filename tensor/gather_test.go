@@ -46,7 +46,9 @@ func randomGather(rng *rand.Rand, dims []int64) gatherCase {
 		of := small(rng.IntN(3))
 		return gatherCase{
 			fmt.Sprint("Gather ", named, of), of,
-			func(x, indices *tensor.Tensor) (*tensor.Tensor, error) { return x.Gather(named, indices) }, extent,
+			func(x, indices *tensor.Tensor) (*tensor.Tensor, error) {
+				return x.Gather(named, indices, layout.OutOfRangeError)
+			}, extent,
 			slices.Concat(dims[:axis], of, dims[axis+1:]),
 			func(index []int64, at func(...int64) int64) []int64 {
 				return slices.Concat(index[:axis], []int64{at(index[axis : axis+len(of)]...)}, index[axis+len(of):])
@@ -63,7 +65,9 @@ func randomGather(rng *rand.Rand, dims []int64) gatherCase {
 		}
 		return gatherCase{
 			fmt.Sprint("TakeAlong ", named, of), of,
-			func(x, indices *tensor.Tensor) (*tensor.Tensor, error) { return x.TakeAlong(named, indices) }, extent, of,
+			func(x, indices *tensor.Tensor) (*tensor.Tensor, error) {
+				return x.TakeAlong(named, indices, layout.OutOfRangeError)
+			}, extent, of,
 			func(index []int64, at func(...int64) int64) []int64 {
 				from := slices.Clone(index)
 				from[axis] = at(index...)
@@ -77,7 +81,9 @@ func randomGather(rng *rand.Rand, dims []int64) gatherCase {
 	last := len(of) - 1
 	return gatherCase{
 		fmt.Sprint("GatherND ", batch, of), of,
-		func(x, indices *tensor.Tensor) (*tensor.Tensor, error) { return x.GatherND(batch, indices) },
+		func(x, indices *tensor.Tensor) (*tensor.Tensor, error) {
+			return x.GatherND(batch, indices, layout.OutOfRangeError)
+		},
 		func(k int64) int64 { return dims[batch+int(k%int64(n))] },
 		slices.Concat(of[:last], dims[batch+n:]),
 		func(index []int64, at func(...int64) int64) []int64 {
@@ -200,7 +206,7 @@ func TestGatherViews(t *testing.T) {
 		indices := keep(t)(tensor.FromHost(c.indices, c.dims...))
 		events.take()
 		before := s.Device().Stats()
-		y := keep(t)(x.Gather(0, indices))
+		y := keep(t)(x.Gather(0, indices, layout.OutOfRangeError))
 		after := s.Device().Stats()
 		if c.view != "" {
 			require.Equal(t, c.view, y.Layout().String())
@@ -236,24 +242,34 @@ func TestGatherErrors(t *testing.T) {
 				call func() (*tensor.Tensor, error)
 				says string
 			}{
-				{func() (*tensor.Tensor, error) { return x.Gather(2, two) }, "Gather of int32[4,6]: axis 2 is outside [-2,1]"},
-				{func() (*tensor.Tensor, error) { return scalar.Gather(0, two) }, "axis 0 is outside"},
-				{func() (*tensor.Tensor, error) { return x.Gather(0, nil) }, "there are no indices"},
-				{func() (*tensor.Tensor, error) { return x.Gather(0, floats) }, "indices are float[1]; they must be int32 or int64"},
-				{func() (*tensor.Tensor, error) { return x.Gather(0, gone) }, "released"},
-				{func() (*tensor.Tensor, error) { return x.Gather(0, host([]int64{3}, 0, 3, 4)) }, "Gather of int32[4,6] by int64[3]: index 4 is outside [-4,3] of extent 4"},
-				{func() (*tensor.Tensor, error) { return x.Gather(1, host([]int64{3}, 0, 3, -7)) }, "index -7 is outside [-6,5] of extent 6"},
-				{func() (*tensor.Tensor, error) { return x.Gather(1, host([]int64{}, 6)) }, "index 6 is outside"},
-				{func() (*tensor.Tensor, error) { return x.TakeAlong(0, two) }, "indices have the shape [2]; they must have as many axes"},
-				{func() (*tensor.Tensor, error) { return x.TakeAlong(0, host([]int64{1, 7}, 0, 0, 0, 0, 0, 0, 0)) }, "on axis 1 they must not be longer"},
-				{func() (*tensor.Tensor, error) { return x.TakeAlong(-2, host([]int64{1, 2}, 0, -5)) }, "index -5 is outside [-4,3]"},
-				{func() (*tensor.Tensor, error) { return x.GatherND(0, host([]int64{1, 3}, 0, 0, 0)) }, "tuples of 3 for 2 axes"},
-				{func() (*tensor.Tensor, error) { return x.GatherND(1, host([]int64{3, 1}, 0, 0, 0)) }, "the first 1 axes must be the same"},
-				{func() (*tensor.Tensor, error) { return x.GatherND(-1, two) }, "-1 batch axes"},
-				{func() (*tensor.Tensor, error) { return x.GatherND(1, two) }, "1 batch axes"},
-				{func() (*tensor.Tensor, error) { return scalar.GatherND(0, two) }, "both sides must have axes"},
-				{func() (*tensor.Tensor, error) { return x.GatherND(0, host([]int64{2, 2}, 0, 0, 3, 6)) }, "index 6 is outside [-6,5]"},
-				{func() (*tensor.Tensor, error) { return x.GatherND(0, host([]int64{1, 0})) }, "tuples of 0"},
+				{func() (*tensor.Tensor, error) { return x.Gather(2, two, layout.OutOfRangeError) }, "Gather of int32[4,6]: axis 2 is outside [-2,1]"},
+				{func() (*tensor.Tensor, error) { return scalar.Gather(0, two, layout.OutOfRangeError) }, "axis 0 is outside"},
+				{func() (*tensor.Tensor, error) { return x.Gather(0, nil, layout.OutOfRangeError) }, "there are no indices"},
+				{func() (*tensor.Tensor, error) { return x.Gather(0, floats, layout.OutOfRangeError) }, "indices are float[1]; they must be int32 or int64"},
+				{func() (*tensor.Tensor, error) { return x.Gather(0, gone, layout.OutOfRangeError) }, "released"},
+				{func() (*tensor.Tensor, error) { return x.Gather(0, host([]int64{3}, 0, 3, 4), layout.OutOfRangeError) }, "Gather of int32[4,6] by int64[3]: index 4 is outside [-4,3] of extent 4"},
+				{func() (*tensor.Tensor, error) { return x.Gather(1, host([]int64{3}, 0, 3, -7), layout.OutOfRangeError) }, "index -7 is outside [-6,5] of extent 6"},
+				{func() (*tensor.Tensor, error) { return x.Gather(1, host([]int64{}, 6), layout.OutOfRangeError) }, "index 6 is outside"},
+				{func() (*tensor.Tensor, error) { return x.TakeAlong(0, two, layout.OutOfRangeError) }, "indices have the shape [2]; they must have as many axes"},
+				{func() (*tensor.Tensor, error) {
+					return x.TakeAlong(0, host([]int64{1, 7}, 0, 0, 0, 0, 0, 0, 0), layout.OutOfRangeError)
+				}, "on axis 1 they must not be longer"},
+				{func() (*tensor.Tensor, error) {
+					return x.TakeAlong(-2, host([]int64{1, 2}, 0, -5), layout.OutOfRangeError)
+				}, "index -5 is outside [-4,3]"},
+				{func() (*tensor.Tensor, error) {
+					return x.GatherND(0, host([]int64{1, 3}, 0, 0, 0), layout.OutOfRangeError)
+				}, "tuples of 3 for 2 axes"},
+				{func() (*tensor.Tensor, error) {
+					return x.GatherND(1, host([]int64{3, 1}, 0, 0, 0), layout.OutOfRangeError)
+				}, "the first 1 axes must be the same"},
+				{func() (*tensor.Tensor, error) { return x.GatherND(-1, two, layout.OutOfRangeError) }, "-1 batch axes"},
+				{func() (*tensor.Tensor, error) { return x.GatherND(1, two, layout.OutOfRangeError) }, "1 batch axes"},
+				{func() (*tensor.Tensor, error) { return scalar.GatherND(0, two, layout.OutOfRangeError) }, "both sides must have axes"},
+				{func() (*tensor.Tensor, error) {
+					return x.GatherND(0, host([]int64{2, 2}, 0, 0, 3, 6), layout.OutOfRangeError)
+				}, "index 6 is outside [-6,5]"},
+				{func() (*tensor.Tensor, error) { return x.GatherND(0, host([]int64{1, 0}), layout.OutOfRangeError) }, "tuples of 0"},
 			} {
 				y, err := c.call()
 				require.ErrorIs(t, err, device.ErrInvalid)
@@ -261,10 +277,10 @@ func TestGatherErrors(t *testing.T) {
 				require.Nil(t, y)
 			}
 			s.ForbidCopies(true)
-			_, err := x.Gather(0, host([]int64{3}, 0, 3, 1))
+			_, err := x.Gather(0, host([]int64{3}, 0, 3, 1), layout.OutOfRangeError)
 			require.ErrorIs(t, err, device.ErrUnsupported)
 			require.ErrorContains(t, err, "copies are forbidden")
-			require.NoError(t, keep(t)(x.Gather(0, host([]int64{2}, 3, 1))).Release())
+			require.NoError(t, keep(t)(x.Gather(0, host([]int64{2}, 3, 1), layout.OutOfRangeError)).Release())
 		})
 	}
 }
@@ -278,9 +294,9 @@ func TestGatherFromAnAxisWithoutElements(t *testing.T) {
 			for _, where := range []*tensor.Stream{tensor.Host(), s} {
 				indices := keep(t)(tensor.FromSlice(where, []int64{0, -1, 5, 0}, 2, 2))
 				for op, call := range map[string]func() (*tensor.Tensor, error){
-					"Gather":    func() (*tensor.Tensor, error) { return x.Gather(1, indices) },
-					"TakeAlong": func() (*tensor.Tensor, error) { return x.TakeAlong(1, indices) },
-					"GatherND":  func() (*tensor.Tensor, error) { return x.GatherND(0, indices) },
+					"Gather":    func() (*tensor.Tensor, error) { return x.Gather(1, indices, layout.OutOfRangeError) },
+					"TakeAlong": func() (*tensor.Tensor, error) { return x.TakeAlong(1, indices, layout.OutOfRangeError) },
+					"GatherND":  func() (*tensor.Tensor, error) { return x.GatherND(0, indices, layout.OutOfRangeError) },
 				} {
 					_, err := call()
 					require.ErrorIs(t, err, device.ErrInvalid)
@@ -312,11 +328,11 @@ func TestGatherChecksIndicesOfAnEmptyResult(t *testing.T) {
 					call        func(x, indices *tensor.Tensor) (*tensor.Tensor, error)
 					shape, says string
 				}{
-					{x, one(4, 0, -5), one(4, 0, 9), func(x, i *tensor.Tensor) (*tensor.Tensor, error) { return x.Gather(0, i) }, "[3,0]", "index 9 is outside [-5,4] of extent 5"},
-					{y, one(4, 0, -5), one(-6), func(x, i *tensor.Tensor) (*tensor.Tensor, error) { return x.Gather(1, i) }, "[0,3]", "index -6 is outside [-5,4] of extent 5"},
-					{y, one(), one(0), func(x, i *tensor.Tensor) (*tensor.Tensor, error) { return x.Gather(0, i) }, "[0,5]", "an axis of extent 0"},
-					{none, one(), one(0), func(x, i *tensor.Tensor) (*tensor.Tensor, error) { return x.Gather(0, i) }, "[0,0]", "an axis of extent 0"},
-					{cube, pairs(4, 2, -5, -3, 0, 1), pairs(4, 2, 3, 3), func(x, i *tensor.Tensor) (*tensor.Tensor, error) { return x.GatherND(0, i) }, "[3,0]", "index 3 is outside [-3,2] of extent 3"},
+					{x, one(4, 0, -5), one(4, 0, 9), func(x, i *tensor.Tensor) (*tensor.Tensor, error) { return x.Gather(0, i, layout.OutOfRangeError) }, "[3,0]", "index 9 is outside [-5,4] of extent 5"},
+					{y, one(4, 0, -5), one(-6), func(x, i *tensor.Tensor) (*tensor.Tensor, error) { return x.Gather(1, i, layout.OutOfRangeError) }, "[0,3]", "index -6 is outside [-5,4] of extent 5"},
+					{y, one(), one(0), func(x, i *tensor.Tensor) (*tensor.Tensor, error) { return x.Gather(0, i, layout.OutOfRangeError) }, "[0,5]", "an axis of extent 0"},
+					{none, one(), one(0), func(x, i *tensor.Tensor) (*tensor.Tensor, error) { return x.Gather(0, i, layout.OutOfRangeError) }, "[0,0]", "an axis of extent 0"},
+					{cube, pairs(4, 2, -5, -3, 0, 1), pairs(4, 2, 3, 3), func(x, i *tensor.Tensor) (*tensor.Tensor, error) { return x.GatherND(0, i, layout.OutOfRangeError) }, "[3,0]", "index 3 is outside [-3,2] of extent 3"},
 				} {
 					s.ForbidCopies(true) // no element is copied
 					z := keep(t)(c.call(c.x, c.right))
@@ -332,7 +348,7 @@ func TestGatherChecksIndicesOfAnEmptyResult(t *testing.T) {
 					require.ErrorContains(t, err, c.says)
 				}
 				y := keep(t)(tensor.New(s, layout.Float16, 0, 5))
-				require.Equal(t, "[0,5]", keep(t)(y.TakeAlong(1, keep(t)(tensor.New(where, layout.Int64, 0, 5)))).Shape().String())
+				require.Equal(t, "[0,5]", keep(t)(y.TakeAlong(1, keep(t)(tensor.New(where, layout.Int64, 0, 5)), layout.OutOfRangeError)).Shape().String())
 			}
 		})
 	}
@@ -348,8 +364,8 @@ func TestBugGatherOfAnEmptyResultByABroadcast(t *testing.T) {
 				for index, right := range map[int32]bool{2: true, 5: false} {
 					one := keep(t)(tensor.FromSlice(where, []int32{1, index}, 1, 2))
 					many := keep(t)(one.Expand(1<<40, 2))
-					for op, gather := range map[string]func(int, *tensor.Tensor, ...device.Outside) (*tensor.Tensor, error){"Gather": x.Gather, "GatherND": x.GatherND} {
-						y, err := gather(0, many)
+					for op, gather := range map[string]func(int, *tensor.Tensor, layout.OutOfRange) (*tensor.Tensor, error){"Gather": x.Gather, "GatherND": x.GatherND} {
+						y, err := gather(0, many, layout.OutOfRangeError)
 						if err == nil {
 							err = errors.Join(s.Wait(), y.Release())
 						}

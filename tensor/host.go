@@ -13,13 +13,14 @@ import (
 // nothing is copied (but strings, which are), so the slice must not be changed
 // while the tensor or a view of it is in use. Without dims it has one axis.
 func FromHost[T layout.Element](data []T, dims ...int64) (*Tensor, error) {
-	if strs, ok := layout.Plain(data).([]string); ok {
-		return fromSlice(Host(), "FromHost", strs, dims)
+	t := layout.TypeOf[T]()
+	if t == layout.String {
+		return fromSlice(Host(), "FromHost", data, dims)
 	}
 	if dims == nil {
 		dims = []int64{int64(len(data))}
 	}
-	return published(wrap("FromHost", layout.TypeOf[T](), bytesOfSlice(data), int64(len(data)), dims, true))
+	return published(wrap("FromHost", t, bytesOfSlice(data), int64(len(data)), dims, true))
 }
 
 // FromHostBytes is FromHost for any type but String: over the caller's packed
@@ -34,11 +35,11 @@ func FromHostBytes(t layout.DType, data []byte, dims ...int64) (*Tensor, error) 
 	if err != nil {
 		return nil, named(op, t, err)
 	}
-	return own(Host(), &memory{buffer: cpu.Wrap(data), lent: true}, t, l).publish(), nil
+	return own(Host(), &memory{buffer: cpu.Wrap(data), borrowed: true}, t, l).publish(), nil
 }
 
-// wrap returns a tensor over memory of n elements, which is the caller's if it is lent.
-func wrap(op string, t layout.DType, data []byte, n int64, dims []int64, lent bool) (*Tensor, error) {
+// wrap returns a tensor over memory of n elements, which is the caller's if it is borrowed.
+func wrap(op string, t layout.DType, data []byte, n int64, dims []int64, borrowed bool) (*Tensor, error) {
 	if err := checkCount(op, t, dims, n); err != nil {
 		return nil, err
 	}
@@ -46,25 +47,7 @@ func wrap(op string, t layout.DType, data []byte, n int64, dims []int64, lent bo
 	if err != nil {
 		return nil, err
 	}
-	return own(Host(), &memory{buffer: cpu.Wrap(data), lent: lent}, t, l), nil
-}
-
-// HostInts returns a small int64 tensor on Host that was worked out from what
-// is known of t without its elements, such as its shape. values is not copied.
-// It is reported as a view of t by op: no element moved.
-func (t *Tensor) HostInts(op string, values []int64, dims ...int64) (*Tensor, error) {
-	if t == nil {
-		return nil, nilTensor(op)
-	}
-	if t.released.Load() {
-		return nil, t.fail(op, ErrReleased)
-	}
-	out, err := wrap(op, layout.Int64, bytesOfSlice(values), int64(len(values)), dims, false)
-	if err != nil {
-		return nil, err
-	}
-	t.stream.report(op, Verdict{}, t.dtype, &t.layout, &out.layout)
-	return out.publish(), nil
+	return own(Host(), &memory{buffer: cpu.Wrap(data), borrowed: borrowed}, t, l), nil
 }
 
 // maxInts bounds what AppendInts returns: a tensor that repeats one element

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/shapes"
 	"github.com/restride/restride/layout"
 )
 
@@ -19,11 +20,11 @@ func Concat(axis int, xs ...*Tensor) (*Tensor, error) {
 	if err != nil {
 		return nil, xs[0].fail(op, err)
 	}
-	shapes := make([]layout.Shape, len(xs))
+	all := make([]layout.Shape, len(xs))
 	for i, x := range xs {
-		shapes[i] = x.Shape()
+		all[i] = x.Shape()
 	}
-	dims, err := layout.ConcatShape(op, at, shapes...)
+	dims, err := shapes.Concat(op, at, all...)
 	if err != nil {
 		return nil, xs[0].fail(op, err)
 	}
@@ -102,7 +103,7 @@ func (t *Tensor) Split(axis int, sizes ...int64) ([]*Tensor, error) {
 	}
 	at, err := layout.Axis(op, axis, t.Rank())
 	if err == nil {
-		err = layout.CheckSplit(op, at, t.Dim(at), sizes)
+		err = shapes.CheckSplit(op, at, t.Dim(at), sizes)
 	}
 	if err != nil {
 		return nil, t.fail(op, err)

@@ -14,7 +14,7 @@ import (
 // or an event). What the kernel uses may be released as soon as Launch has returned.
 //
 // The cpu device runs no kernels: device.ErrUnsupported.
-func (s *Stream) Launch(k device.Kernel, grid, block device.Grid, args ...any) error {
+func (s *Stream) Launch(k device.Kernel, grid, block device.Dim3, args ...any) error {
 	const op = "Launch"
 	if s == nil {
 		return nilStream(op)

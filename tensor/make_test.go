@@ -34,12 +34,12 @@ func roundTrip[T layout.Element](t *testing.T, of layout.DType, values ...T) {
 
 			got = make([]T, len(values))
 			reversed := keep(t)(x.Slice(0, -1, math.MinInt64, -1))
-			require.NoError(t, reversed.Read(got))
+			require.NoError(t, reversed.ReadInto(got))
 			for i, v := range values {
 				require.Equal(t, v, got[len(got)-1-i])
 			}
-			require.ErrorIs(t, x.Read(make([]T, len(values)+1)), device.ErrInvalid)
-			require.ErrorIs(t, x.Read(make([]T, len(values)-1)), device.ErrInvalid)
+			require.ErrorIs(t, x.ReadInto(make([]T, len(values)+1)), device.ErrInvalid)
+			require.ErrorIs(t, x.ReadInto(make([]T, len(values)-1)), device.ErrInvalid)
 
 			y := keep(t)(tensor.New(s, of, 2, 2))
 			got, err = tensor.Values[T](y)
@@ -94,9 +94,9 @@ func TestBytes(t *testing.T) {
 					packed, err := x.Bytes()
 					require.NoError(t, err)
 					room := make([]byte, len(packed))
-					require.NoError(t, x.Read(room))
+					require.NoError(t, x.ReadInto(room))
 					require.Equal(t, packed, room)
-					require.ErrorIs(t, x.Read(make([]byte, len(packed)+1)), device.ErrInvalid)
+					require.ErrorIs(t, x.ReadInto(make([]byte, len(packed)+1)), device.ErrInvalid)
 
 					_, err = tensor.FromBytes(s, of, append(packed, 0), dims...)
 					require.ErrorIs(t, err, device.ErrInvalid)
@@ -153,7 +153,7 @@ func TestEmpty(t *testing.T) {
 	}
 }
 
-func TestFromBuffer(t *testing.T) {
+func TestOwnAndBorrowBuffer(t *testing.T) {
 	s := openCPU(t)
 	b, err := s.Device().Alloc(64)
 	require.NoError(t, err)
@@ -164,7 +164,7 @@ func TestFromBuffer(t *testing.T) {
 	l, err := layout.Strided([]int64{2, 3}, []int64{8, 2}, 1)
 	require.NoError(t, err)
 
-	lent, err := tensor.FromBuffer(s, b, layout.Uint8, l, true)
+	lent, err := tensor.BorrowBuffer(s, b, layout.Uint8, l)
 	require.NoError(t, err)
 	got, err := tensor.Values[uint8](lent)
 	require.NoError(t, err)
@@ -174,7 +174,7 @@ func TestFromBuffer(t *testing.T) {
 	require.NoError(t, lent.Release())
 	require.EqualValues(t, 64, s.Device().Stats().Live, "the buffer stays the caller's")
 
-	owned, err := tensor.FromBuffer(s, b, layout.Uint8, l, false)
+	owned, err := tensor.OwnBuffer(s, b, layout.Uint8, l)
 	require.NoError(t, err)
 	view, err := owned.Transpose()
 	require.NoError(t, err)
@@ -194,9 +194,9 @@ func TestFromBuffer(t *testing.T) {
 		"reaches beyond 64 ":   {b, layout.Complex128, l},
 		"offset beyond buffer": {b, layout.Uint8, must(l.Rebase(60))},
 	} {
-		x, err := tensor.FromBuffer(s, refused.b, refused.of, refused.l, false)
+		x, err := tensor.OwnBuffer(s, refused.b, refused.of, refused.l)
 		require.ErrorIs(t, err, device.ErrInvalid, name)
-		require.ErrorContains(t, err, "FromBuffer", name)
+		require.ErrorContains(t, err, "OwnBuffer", name)
 		require.Nil(t, x, name)
 	}
 }
@@ -230,20 +230,6 @@ func TestFromHost(t *testing.T) {
 	w := keep(t)(tensor.FromHost(words))
 	words[0] = "changed"
 	requireIs(t, array{Dims: []int64{2}, Elems: []string{"a", "b"}}, w, "strings are copied")
-}
-
-func TestHostInts(t *testing.T) {
-	s := openFake(t)
-	x := keep(t)(tensor.New(s, layout.Float32, 2, 3))
-	shape := keep(t)(x.HostInts("Shape-15", x.Shape(), 2))
-	require.Same(t, tensor.Host(), shape.Stream())
-	require.Equal(t, tensor.View, shape.Verdict().Kind)
-	got, err := tensor.Values[int64](shape)
-	require.NoError(t, err)
-	require.Equal(t, []int64{2, 3}, got)
-	_, err = x.HostInts("Shape-15", x.Shape(), 3)
-	require.ErrorIs(t, err, device.ErrInvalid)
-	require.ErrorContains(t, err, "Shape-15")
 }
 
 func TestAppendInts(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
-// Of an axis without elements every index is out of range: with OutsideSkip results are
+// Of an axis without elements every index is out of range: with OutOfRangeSkip results are
 // zero and puts do nothing, with the other policies it is an error.
 func TestBugIndicesOfNoElements(t *testing.T) {
 	for name, open := range streams {
@@ -29,30 +29,30 @@ func TestBugIndicesOfNoElements(t *testing.T) {
 				square := keep(t)(tensor.New(s, of, 2, 3))
 				for _, c := range []struct {
 					like   *tensor.Tensor
-					gather func(...device.Outside) (*tensor.Tensor, error)
-					put    func(...tensor.PutOption) error
+					gather func(layout.OutOfRange) (*tensor.Tensor, error)
+					put    func(device.Reduction, layout.OutOfRange) error
 				}{
 					{rows,
-						func(o ...device.Outside) (*tensor.Tensor, error) { return none.Gather(0, at, o...) },
-						func(o ...tensor.PutOption) error { return none.Put(0, at, rows, o...) }},
+						func(o layout.OutOfRange) (*tensor.Tensor, error) { return none.Gather(0, at, o) },
+						func(how device.Reduction, o layout.OutOfRange) error { return none.Put(0, at, rows, how, o) }},
 					{square,
-						func(o ...device.Outside) (*tensor.Tensor, error) { return none.TakeAlong(0, along, o...) },
-						func(o ...tensor.PutOption) error { return none.PutAlong(0, along, square, o...) }},
+						func(o layout.OutOfRange) (*tensor.Tensor, error) { return none.TakeAlong(0, along, o) },
+						func(how device.Reduction, o layout.OutOfRange) error { return none.PutAlong(0, along, square, how, o) }},
 					{few,
-						func(o ...device.Outside) (*tensor.Tensor, error) { return none.GatherND(0, tuples, o...) },
-						func(o ...tensor.PutOption) error { return none.PutND(tuples, few, o...) }},
+						func(o layout.OutOfRange) (*tensor.Tensor, error) { return none.GatherND(0, tuples, o) },
+						func(how device.Reduction, o layout.OutOfRange) error { return none.PutND(tuples, few, how, o) }},
 				} {
-					for _, wrong := range []device.Outside{device.OutsideError, device.OutsideClamp, device.OutsideClampZero} {
+					for _, wrong := range []layout.OutOfRange{layout.OutOfRangeError, layout.OutOfRangeClamp, layout.OutOfRangeClampZero} {
 						_, err := c.gather(wrong)
 						require.ErrorIs(t, err, device.ErrInvalid, "%s %v", name, wrong)
 						require.ErrorContains(t, err, "extent 0")
-						require.ErrorIs(t, c.put(wrong), device.ErrInvalid, "%s %v", name, wrong)
+						require.ErrorIs(t, c.put(device.ReduceSet, wrong), device.ErrInvalid, "%s %v", name, wrong)
 					}
-					require.NoError(t, c.put(device.OutsideSkip), "%s", name)
+					require.NoError(t, c.put(device.ReduceSet, layout.OutOfRangeSkip), "%s", name)
 					if device.Reduces(of) {
-						require.NoError(t, c.put(device.OutsideSkip, device.Add), "%s", name)
+						require.NoError(t, c.put(device.ReduceAdd, layout.OutOfRangeSkip), "%s", name)
 					}
-					y, err := c.gather(device.OutsideSkip)
+					y, err := c.gather(layout.OutOfRangeSkip)
 					require.NoError(t, err, "%s %v", name, of)
 					requireIs(t, contents(t, c.like), y)
 					require.NoError(t, y.Release())

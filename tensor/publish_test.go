@@ -77,7 +77,7 @@ func (q *scopeClosingQueue) Convert(dst, src device.Operand, how device.Rounding
 	return q.Queue.Convert(dst, src, how)
 }
 
-func (q *scopeClosingQueue) Take(dst, src, at device.Operand, by ...device.Index) error {
+func (q *scopeClosingQueue) Take(dst, src, at device.Operand, by ...layout.Index) error {
 	q.close()
 	return q.Queue.Take(dst, src, at, by...)
 }
@@ -142,26 +142,22 @@ func makers(t *testing.T, s *tensor.Stream) map[string]func() (*tensor.Tensor, e
 		"FromReaderAt": func() (*tensor.Tensor, error) {
 			return tensor.FromReaderAt(s, layout.Int8, strings.NewReader("abc"), 0, 3)
 		},
-		"FromBuffer":       func() (*tensor.Tensor, error) { return tensor.FromBuffer(s, buffer(), x.DType(), x.Layout(), false) },
-		"FromSharedBuffer": func() (*tensor.Tensor, error) { return tensor.FromSharedBuffer(s, buffer(), x.DType(), x.Layout()) },
+		"BorrowBuffer": func() (*tensor.Tensor, error) { return tensor.BorrowBuffer(s, x.Buffer(), x.DType(), x.Layout()) },
+		"OwnBuffer":    func() (*tensor.Tensor, error) { return tensor.OwnBuffer(s, buffer(), x.DType(), x.Layout()) },
+		"ShareBuffer":  func() (*tensor.Tensor, error) { return tensor.ShareBuffer(s, buffer(), x.DType(), x.Layout()) },
 		"Assemble": func() (*tensor.Tensor, error) {
 			return tensor.Assemble(s, "op", layout.Float32, []int64{2, 3}, tensor.Part{}, tensor.Part{Src: x})
 		},
 		"Overwrite":        func() (*tensor.Tensor, error) { return x.Overwrite("op", tensor.Part{Into: identity}) },
 		"Bitcast":          func() (*tensor.Tensor, error) { return x.Bitcast(layout.Int32) },
-		"BitcastAs":        func() (*tensor.Tensor, error) { return x.BitcastAs("op", layout.Int16) },
 		"Cast":             func() (*tensor.Tensor, error) { return x.Cast(layout.Int8, device.Rounding{}) },
 		"Cast to strings":  func() (*tensor.Tensor, error) { return x.Cast(layout.String, device.Rounding{}) },
-		"CastAs":           func() (*tensor.Tensor, error) { return x.CastAs("op", layout.Float32, device.Rounding{}) },
-		"Gather":           func() (*tensor.Tensor, error) { return x.Gather(1, at) },
-		"Gather, host":     func() (*tensor.Tensor, error) { return xt.Gather(0, onHost) },
-		"Gather of none":   func() (*tensor.Tensor, error) { return none.Gather(0, at) },
-		"Gather, skip":     func() (*tensor.Tensor, error) { return x.Gather(1, at, device.OutsideSkip) },
-		"GatherAs":         func() (*tensor.Tensor, error) { return x.GatherAs("op", 1, at) },
-		"TakeAlong":        func() (*tensor.Tensor, error) { return x.TakeAlong(0, elements) },
-		"TakeAlongAs":      func() (*tensor.Tensor, error) { return x.TakeAlongAs("op", 0, elements) },
-		"GatherND":         func() (*tensor.Tensor, error) { return x.GatherND(0, tuples) },
-		"GatherNDAs":       func() (*tensor.Tensor, error) { return x.GatherNDAs("op", 0, tuples) },
+		"Gather":           func() (*tensor.Tensor, error) { return x.Gather(1, at, layout.OutOfRangeError) },
+		"Gather, host":     func() (*tensor.Tensor, error) { return xt.Gather(0, onHost, layout.OutOfRangeError) },
+		"Gather of none":   func() (*tensor.Tensor, error) { return none.Gather(0, at, layout.OutOfRangeError) },
+		"Gather, skip":     func() (*tensor.Tensor, error) { return x.Gather(1, at, layout.OutOfRangeSkip) },
+		"TakeAlong":        func() (*tensor.Tensor, error) { return x.TakeAlong(0, elements, layout.OutOfRangeError) },
+		"GatherND":         func() (*tensor.Tensor, error) { return x.GatherND(0, tuples, layout.OutOfRangeError) },
 		"SliceAt":          func() (*tensor.Tensor, error) { return x.SliceAt(starts, 1, 2) },
 		"Iota":             func() (*tensor.Tensor, error) { return tensor.Iota(s, layout.Int32, 0, 2, 3) },
 		"Iota of one axis": func() (*tensor.Tensor, error) { return tensor.Iota(s, layout.Int32, 0, 2) },
@@ -170,8 +166,8 @@ func makers(t *testing.T, s *tensor.Stream) map[string]func() (*tensor.Tensor, e
 		"Concat of none":   func() (*tensor.Tensor, error) { return tensor.Concat(0, none, none) },
 		"Stack":            func() (*tensor.Tensor, error) { return tensor.Stack(0, x, x) },
 		"Split":            func() (*tensor.Tensor, error) { return first(x.Split(1, 3)) },
-		"Map":              func() (*tensor.Tensor, error) { return bytes.Map(table) },
-		"Map, reversed":    func() (*tensor.Tensor, error) { return bytes.Map(scattered) },
+		"Lookup":           func() (*tensor.Tensor, error) { return bytes.Lookup(table) },
+		"Lookup, reversed": func() (*tensor.Tensor, error) { return bytes.Lookup(scattered) },
 		"PermuteInPlace":   func() (*tensor.Tensor, error) { return x.PermuteInPlace(1, 0) },
 		"Pad": func() (*tensor.Tensor, error) {
 			return x.Pad(tensor.PadConstant, nil, tensor.Padding{Before: 1}, tensor.Padding{})
@@ -180,14 +176,8 @@ func makers(t *testing.T, s *tensor.Stream) map[string]func() (*tensor.Tensor, e
 			c, sc, err := x.QuantizeBlocks(layout.Int8, layout.Float32, 2)
 			return c, joined(err, sc)
 		},
-		"Dequantize": func() (*tensor.Tensor, error) { return bytes.Dequantize(layout.Float32, tensor.Scaling{Scale: scale}) },
-		"DequantizeAs": func() (*tensor.Tensor, error) {
-			return bytes.DequantizeAs("op", layout.Float32, tensor.Scaling{Scale: scale})
-		},
-		"Quantize": func() (*tensor.Tensor, error) { return x.Quantize(layout.Int8, tensor.Quantization{Scale: scale}) },
-		"QuantizeAs": func() (*tensor.Tensor, error) {
-			return x.QuantizeAs("op", layout.Int8, tensor.Quantization{Scale: scale})
-		},
+		"Dequantize":        func() (*tensor.Tensor, error) { return bytes.Dequantize(layout.Float32, tensor.Scaling{Scale: scale}) },
+		"Quantize":          func() (*tensor.Tensor, error) { return x.Quantize(layout.Int8, tensor.Quantization{Scale: scale}) },
 		"To":                func() (*tensor.Tensor, error) { return x.To(s) },
 		"To, from the host": func() (*tensor.Tensor, error) { return onHost.To(s) },
 		"Flip":              func() (*tensor.Tensor, error) { return x.Flip() },
@@ -202,14 +192,12 @@ func makers(t *testing.T, s *tensor.Stream) map[string]func() (*tensor.Tensor, e
 		"Alias":             func() (*tensor.Tensor, error) { return x.Alias() },
 		"Reshape":           func() (*tensor.Tensor, error) { return x.Reshape(6) },
 		"Reshape, a copy":   func() (*tensor.Tensor, error) { return xt.Reshape(6) },
-		"ReshapeAs":         func() (*tensor.Tensor, error) { return xt.ReshapeAs("op", 6) },
 		"Flatten":           func() (*tensor.Tensor, error) { return xt.Flatten(0) },
 		"Contiguous":        func() (*tensor.Tensor, error) { return xt.Contiguous() },
 		"Clone":             func() (*tensor.Tensor, error) { return x.Clone() },
 		"Unpack":            func() (*tensor.Tensor, error) { return nibbles.Unpack() },
 		"Pack":              func() (*tensor.Tensor, error) { return bytes.Pack(layout.Int4) },
 		"Where":             func() (*tensor.Tensor, error) { return tensor.Where(cond, x, x) },
-		"WhereAs":           func() (*tensor.Tensor, error) { return tensor.WhereAs("op", cond, x, x) },
 	}
 }
 
@@ -226,7 +214,7 @@ func joined(err error, second *tensor.Tensor) error {
 
 // notOfScopes are exported functions whose results are in no scope of the stream's: those
 // of tensor.Host().
-var notOfScopes = map[string]bool{"FromHost": true, "FromHostBytes": true, "HostInts": true, "Kept": true}
+var notOfScopes = map[string]bool{"FromHost": true, "FromHostBytes": true}
 
 // A tensor is in a scope when it is complete, and not before: a scope that ends in the
 // middle of a call that makes one neither spoils the call nor releases the result.
@@ -347,24 +335,6 @@ func TestBugKeepRacesScope(t *testing.T) {
 	}
 }
 
-// What is kept from the start is in no scope.
-func TestKept(t *testing.T) {
-	s := openCPU(t)
-	x := keep(t)(tensor.FromSlice(s, []int8{1, 2}, 2))
-	sc := tensor.NewScope(s)
-	y, err := x.Kept("op")
-	require.NoError(t, err)
-	require.NoError(t, sc.Close())
-	requireIs(t, contents(t, x), y)
-	require.NoError(t, y.Release())
-	_, err = y.Kept("op")
-	require.ErrorIs(t, err, tensor.ErrReleased)
-	require.ErrorContains(t, err, "op of int8[2]")
-	var none *tensor.Tensor
-	_, err = none.Kept("op")
-	require.ErrorIs(t, err, device.ErrInvalid)
-}
-
 // A buffer that is lent stays the caller's, however early a scope ends. The race detector
 // sees the fault in the first rounds.
 func TestBugScopeFreesLentBuffer(t *testing.T) {
@@ -383,7 +353,7 @@ func TestBugScopeFreesLentBuffer(t *testing.T) {
 	for i := range 20000 {
 		b, err := s.Device().Alloc(64)
 		require.NoError(t, err)
-		x, err := tensor.FromBuffer(s, b, layout.Int32, l, true)
+		x, err := tensor.BorrowBuffer(s, b, layout.Int32, l)
 		require.NoError(t, err)
 		require.NoError(t, b.Free(), "round %d", i)
 		require.NoError(t, x.Release())

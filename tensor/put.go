@@ -9,108 +9,62 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// PutOption is how Put, PutAlong and PutND write elements: a device.Reduction, or what an
-// index out of range does, a device.Outside. There is one of each at most.
-type PutOption interface {
-	Valid() bool
-	String() string
-}
-
 // Put sets elements of t along an axis to those of src: the slice of src at an index of
 // indices goes to the slice of t that it names. indices is an int32 or int64 tensor of
 // any shape, which in src's shape takes the place of the axis, as in what Gather returns;
 // src is of t's type. It writes to t, as CopyFrom does, and to every view of its memory.
 // Negative indices count from the end.
 //
-// An index out of range goes nowhere, and is device.ErrInvalid: at once, or from every read
-// of t and of what is computed from it (see device.Queue). A policy says otherwise, on the device and without a wait: with
-// device.OutsideSkip it is left out, with device.OutsideClamp and
-// device.OutsideClampZero the nearest index in range takes its place. Of an axis without
-// elements, see Gather.
+// With layout.OutOfRangeError, an index out of range goes nowhere, and is device.ErrInvalid:
+// at once, or from every read of t and of what is computed from it (see device.Queue). Other
+// policies act on the device and without a wait: with layout.OutOfRangeSkip it is left out,
+// with layout.OutOfRangeClamp and layout.OutOfRangeClampZero the nearest index in range
+// takes its place. Of an axis without elements, see Gather.
 //
 // If several indices name one slice, each of its elements becomes one of theirs: on the
-// cpu device the last one's (see device.Info's PutsInOrder). With device.Add, Mul, Min or
-// Max it becomes what these make of it and of all that are put there, in row-major order:
-// the same on every device. Sums and products of floats, and on OpenCL devices without
+// cpu device the last one's (see device.Info's PutsInOrder). By another reduction than
+// device.ReduceSet it becomes what that makes of it and of all that are put there, in
+// row-major order: the same on every device. Sums and products of floats, and on OpenCL devices without
 // atomic operations of 64 bits everything that is as wide, are worked out one after the
 // other, at the speed of that.
 //
-//	err := sums.Put(0, segments, rows, device.Add)
-func (t *Tensor) Put(axis int, indices, src *Tensor, options ...PutOption) error {
-	return t.PutAs("Put", axis, indices, src, options...)
-}
-
-// PutAs is Put under the name of the operation that asks for it, for errors.
-func (t *Tensor) PutAs(op string, axis int, indices, src *Tensor, options ...PutOption) error {
-	g, err := t.gatheringOf(op, axis, indices)
+//	err := sums.Put(0, segments, rows, device.ReduceAdd, layout.OutOfRangeError)
+func (t *Tensor) Put(axis int, indices, src *Tensor, how device.Reduction, policy layout.OutOfRange) error {
+	g, err := t.gatheringOf("Put", axis, indices)
 	if err != nil {
 		return err
 	}
-	return t.put(&g, indices, src, options)
+	return t.put(&g, indices, src, how, policy)
 }
 
 // PutAlong sets an element of t for each of indices, an int32 or int64 tensor of t's
 // rank: the one at the same position on all axes but the given one, where the index names
 // it, to the element of src at the position of the index. src has the shape of indices.
 // On other axes than the given one that may be shorter than t. What Put says of its
-// indices and options holds here, too. (ONNX ScatterElements-18, torch's scatter_)
-func (t *Tensor) PutAlong(axis int, indices, src *Tensor, options ...PutOption) error {
-	return t.PutAlongAs("PutAlong", axis, indices, src, options...)
-}
-
-// PutAlongAs is to PutAlong what PutAs is to Put.
-func (t *Tensor) PutAlongAs(op string, axis int, indices, src *Tensor, options ...PutOption) error {
-	g, err := t.gatheringAlong(op, axis, indices)
+// indices and the rest holds here, too. (ONNX ScatterElements-18, torch's scatter_)
+func (t *Tensor) PutAlong(axis int, indices, src *Tensor, how device.Reduction, policy layout.OutOfRange) error {
+	g, err := t.gatheringAlong("PutAlong", axis, indices)
 	if err != nil {
 		return err
 	}
-	return t.put(&g, indices, src, options)
+	return t.put(&g, indices, src, how, policy)
 }
 
 // PutND sets slices of t that tuples of indices name: the last axis of indices, an int32
 // or int64 tensor, holds a tuple, with an index for each axis of t or for the first of
 // them. src has the axes of indices but for the last, and then those of t that have no
-// index. What Put says of its indices and options holds here, too. (ONNX ScatterND-18)
-func (t *Tensor) PutND(indices, src *Tensor, options ...PutOption) error {
-	return t.PutNDAs("PutND", indices, src, options...)
-}
-
-// PutNDAs is to PutND what PutAs is to Put.
-func (t *Tensor) PutNDAs(op string, indices, src *Tensor, options ...PutOption) error {
-	g, err := t.gatheringND(op, 0, indices)
+// index. What Put says of its indices and the rest holds here, too. (ONNX ScatterND-18)
+func (t *Tensor) PutND(indices, src *Tensor, how device.Reduction, policy layout.OutOfRange) error {
+	g, err := t.gatheringND("PutND", 0, indices)
 	if err != nil {
 		return err
 	}
-	return t.put(&g, indices, src, options)
-}
-
-// putOptions sorts options by what they are about.
-func putOptions(op string, options []PutOption) (how device.Reduction, outside []device.Outside, err error) {
-	reductions := 0
-	for _, o := range options {
-		switch o := o.(type) {
-		case device.Outside:
-			outside = append(outside, o)
-		case device.Reduction:
-			how = o
-			reductions++
-		default:
-			return how, nil, layout.Errorf(device.ErrInvalid, op, "an option is a %T; a device.Reduction or a device.Outside is wanted", o)
-		}
-	}
-	if reductions > 1 {
-		return how, nil, layout.Errorf(device.ErrInvalid, op, "%d reductions are given; one is wanted", reductions)
-	}
-	return how, outside, nil
+	return t.put(&g, indices, src, how, policy)
 }
 
 // put writes src to the elements of t that a gathering would take.
-func (t *Tensor) put(g *gathering, indices, src *Tensor, options []PutOption) error {
-	how, outside, err := putOptions(g.op, options)
-	if err == nil {
-		err = g.setOutside(outside)
-	}
-	if err != nil {
+func (t *Tensor) put(g *gathering, indices, src *Tensor, how device.Reduction, policy layout.OutOfRange) error {
+	if err := g.setPolicy(policy); err != nil {
 		return t.fail(g.op, err)
 	}
 	for _, x := range []*Tensor{t, indices, src} {
@@ -179,7 +133,7 @@ func (t *Tensor) SliceAt(starts *Tensor, dims ...int64) (*Tensor, error) {
 	if len(dims) == 0 {
 		return t.view(t.stream, g.op, &t.layout, nil)
 	}
-	return t.gather(&g, starts, nil)
+	return t.gather(&g, starts, layout.OutOfRangeClampZero)
 }
 
 // PutAt sets the slice of t that begins at starts, of src's extents, to src, as XLA's
@@ -195,7 +149,7 @@ func (t *Tensor) PutAt(starts, src *Tensor) error {
 	if src.Rank() == 0 {
 		return t.CopyFrom(src)
 	}
-	return t.put(&g, starts, src, nil)
+	return t.put(&g, starts, src, device.ReduceSet, layout.OutOfRangeClampZero)
 }
 
 // gatheringAt is where the elements of a slice lie that begins where indices say.
@@ -218,7 +172,7 @@ func (t *Tensor) gatheringAt(op string, starts *Tensor, dims []int64) (gathering
 			return fail("a slice of extents %v: on axis %d it must be in [0,%d]", layout.Shape(dims), i, t.layout.Dim(i))
 		}
 		g.axes[i] = -1
-		g.by = append(g.by, layout.Index{Extent: t.layout.Dim(i) - n + 1, Stride: g.strides[i], Outside: device.OutsideClampZero})
+		g.by = append(g.by, layout.Index{Extent: t.layout.Dim(i) - n + 1, Stride: g.strides[i], OutOfRange: layout.OutOfRangeClampZero})
 	}
 	return g, nil
 }

@@ -53,11 +53,11 @@ func (g grid) each(visit func(index []int64)) {
 }
 
 // meant is the element that an index of an extent means by a policy; -1: none.
-func meant(index, extent int64, outside device.Outside) int64 {
+func meant(index, extent int64, outside layout.OutOfRange) int64 {
 	switch {
-	case outside == device.OutsideClampZero:
+	case outside == layout.OutOfRangeClampZero:
 		return max(0, min(index, extent-1))
-	case outside == device.OutsideClamp:
+	case outside == layout.OutOfRangeClamp:
 		index = max(-extent, min(index, extent-1))
 	case index < -extent || index >= extent:
 		return -1
@@ -75,10 +75,10 @@ func TestPut(t *testing.T) {
 				rng := rand.New(rand.NewPCG(seed, 4))
 				want := newGrid(rng, 1+rng.Int64N(5), 1+rng.Int64N(5), 1+rng.Int64N(5))
 				x := keep(t)(tensor.FromSlice(s, want.data, want.dims...))
-				outside, how := device.Outside(rng.IntN(4)), []device.Reduction{device.Set, device.Add}[rng.IntN(2)]
+				outside, how := layout.OutOfRange(rng.IntN(4)), []device.Reduction{device.ReduceSet, device.ReduceAdd}[rng.IntN(2)]
 				axis, kind := rng.IntN(3), rng.IntN(3)
 				spread := int64(0)
-				if outside != device.OutsideError {
+				if outside != layout.OutOfRangeError {
 					spread = 4
 				}
 				random := func(n int64) int32 { return int32(rng.Int64N(2*(n+spread)) - n - spread) }
@@ -131,16 +131,16 @@ func TestPut(t *testing.T) {
 				var err error
 				switch kind {
 				case 0:
-					err = x.Put(axis-3*rng.IntN(2), at, from, outside, how)
+					err = x.Put(axis-3*rng.IntN(2), at, from, how, outside)
 				case 1:
-					err = x.PutAlong(axis, at, from, outside, how)
+					err = x.PutAlong(axis, at, from, how, outside)
 				case 2:
-					err = x.PutND(at, from, outside, how)
+					err = x.PutND(at, from, how, outside)
 				}
 				require.NoError(t, err, "seed %d", seed)
 				src.each(func(index []int64) {
 					if i := to(index); !slices.Contains(i, -1) {
-						if how == device.Set {
+						if how == device.ReduceSet {
 							*want.at(i...) = 0
 						}
 						*want.at(i...) += *src.at(index...)
@@ -164,25 +164,23 @@ func TestPutRules(t *testing.T) {
 	half := keep(t)(tensor.FromSlice(s, []float32{1, 3}))
 	one, _ := fill(t, s, layout.Int32, 1, 2, 6)
 	for says, err := range map[string]error{
-		"Put to float[4,6] of float[2,6] by int64[2]: index 4 is outside [-4,3] of extent 4": x.Put(0, far, rows),
-		"the elements have the shape [2,6]; [4,2] is what the indices ask for":               x.Put(1, two, rows),
-		"the elements are int32, to be put to float":                                         x.Put(0, two, one),
-		"indices are float[2]; they must be int32 or int64":                                  x.Put(0, half, rows),
-		"axis 2":                                x.Put(2, two, rows),
-		"the tensor is nil":                     x.Put(0, two, nil),
-		"there are no indices":                  x.Put(0, nil, rows),
-		"one policy is wanted":                  x.Put(0, two, rows, device.OutsideSkip, device.OutsideClamp),
-		"2 reductions are given; one is wanted": x.PutND(two, rows, device.Add, device.Set),
-		"there is no Reduction(99)":             x.Put(0, two, rows, device.Reduction(99)),
-		"an option is a <nil>; a device.Reduction or a device.Outside is wanted":  x.Put(0, two, rows, nil),
-		"indices have the shape [2]; they must have as many axes as the elements": x.PutAlong(0, two, rows),
+		"Put to float[4,6] of float[2,6] by int64[2]: index 4 is outside [-4,3] of extent 4": x.Put(0, far, rows, device.ReduceSet, layout.OutOfRangeError),
+		"the elements have the shape [2,6]; [4,2] is what the indices ask for":               x.Put(1, two, rows, device.ReduceSet, layout.OutOfRangeError),
+		"the elements are int32, to be put to float":                                         x.Put(0, two, one, device.ReduceSet, layout.OutOfRangeError),
+		"indices are float[2]; they must be int32 or int64":                                  x.Put(0, half, rows, device.ReduceSet, layout.OutOfRangeError),
+		"axis 2":               x.Put(2, two, rows, device.ReduceSet, layout.OutOfRangeError),
+		"the tensor is nil":    x.Put(0, two, nil, device.ReduceSet, layout.OutOfRangeError),
+		"there are no indices": x.Put(0, nil, rows, device.ReduceSet, layout.OutOfRangeError),
+		"OutOfRange(9) is given for indices out of range":                         x.Put(0, two, rows, device.ReduceSet, 9),
+		"there is no Reduction(99)":                                               x.Put(0, two, rows, device.Reduction(99), layout.OutOfRangeError),
+		"indices have the shape [2]; they must have as many axes as the elements": x.PutAlong(0, two, rows, device.ReduceSet, layout.OutOfRangeError),
 		"starts have the shape [2]; there must be one for each axis":              keep(t)(x.Reshape(4, 6, 1)).PutAt(two, keep(t)(rows.Reshape(2, 6, 1))),
 		"on axis 0 it must be in [0,4]":                                           x.PutAt(two, keep(t)(tensor.New(s, layout.Float32, 5, 6))),
 	} {
 		require.ErrorIs(t, err, device.ErrInvalid, says)
 		require.ErrorContains(t, err, says)
 	}
-	require.NoError(t, x.Put(0, two, rows))
+	require.NoError(t, x.Put(0, two, rows, device.ReduceSet, layout.OutOfRangeError))
 	require.NoError(t, s.Wait())
 }
 
@@ -230,8 +228,8 @@ func TestGatherOutside(t *testing.T) {
 			x := keep(t)(tensor.FromSlice(s, []int16{10, 11, 12}))
 			for _, where := range []*tensor.Stream{s, tensor.Host()} {
 				at := keep(t)(tensor.FromSlice(where, []int32{-9, -1, 1, 7}))
-				for outside, want := range map[device.Outside][]int16{
-					device.OutsideSkip: {0, 12, 11, 0}, device.OutsideClamp: {10, 12, 11, 12}, device.OutsideClampZero: {10, 10, 11, 12},
+				for outside, want := range map[layout.OutOfRange][]int16{
+					layout.OutOfRangeSkip: {0, 12, 11, 0}, layout.OutOfRangeClamp: {10, 12, 11, 12}, layout.OutOfRangeClampZero: {10, 10, 11, 12},
 				} {
 					y := keep(t)(x.Gather(0, at, outside))
 					got, err := tensor.Values[int16](y)

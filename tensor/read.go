@@ -11,13 +11,13 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// Read copies the elements, in row-major order, to a slice on the host: of the
+// ReadInto copies the elements, in row-major order, to a slice on the host: of the
 // Go type of the tensor's element type, or []byte for the packed bytes of any
 // type but String. Its length must be exact. It waits for the stream's work on
 // the tensor; it is a transfer, and where the tensor is not contiguous there is
 // a copy on the device before it.
-func (t *Tensor) Read(dst any) error {
-	const op = "Read"
+func (t *Tensor) ReadInto(dst any) error {
+	const op = "ReadInto"
 	if err := t.hold(op); err != nil {
 		return err
 	}
@@ -29,7 +29,7 @@ func (t *Tensor) Read(dst any) error {
 }
 
 // Wait returns when the stream's work so far is done, with the error of the work that the
-// elements depend on, as Read would: nil if they are right, whatever other work has failed.
+// elements depend on, as ReadInto would: nil if they are right, whatever other work has failed.
 func (t *Tensor) Wait() error {
 	const op = "Wait"
 	if err := t.hold(op); err != nil {
@@ -256,28 +256,6 @@ func Values[T layout.Element](t *Tensor) (out []T, err error) {
 		return nil, err
 	}
 	return out, nil
-}
-
-// ReadInto copies the packed elements to the start of dst, which may be longer, and
-// returns how many bytes they are. Like Read, which wants a slice of just that length, it
-// waits, and is a transfer.
-func (t *Tensor) ReadInto(dst []byte) (int64, error) {
-	const op = "ReadInto"
-	if err := t.hold(op); err != nil {
-		return 0, err
-	}
-	defer t.memory.drop()
-	size, err := t.layout.Shape().Bytes(t.dtype)
-	if err == nil && size > int64(len(dst)) {
-		err = layout.Errorf(device.ErrInvalid, op, "%d bytes of room are given; %d are needed", len(dst), size)
-	}
-	if err != nil {
-		return 0, t.fail(op, err)
-	}
-	if err := t.download(op, func(x *Tensor) error { return x.load(dst[:size]) }); err != nil {
-		return 0, err
-	}
-	return size, nil
 }
 
 // To returns the tensor on another stream. On the same device that is a view,

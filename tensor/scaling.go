@@ -44,11 +44,7 @@ type Quantization struct {
 // floats of 16 bits or more. t has numbers of up to 32 bits. Arithmetic is that of
 // device.Scaling: in floats of 32 bits, with each step rounded once.
 func (t *Tensor) Dequantize(to layout.DType, by Scaling) (*Tensor, error) {
-	return t.DequantizeAs("Dequantize", to, by)
-}
-
-// DequantizeAs is Dequantize under the name of the operation that asks for it.
-func (t *Tensor) DequantizeAs(op string, to layout.DType, by Scaling) (*Tensor, error) {
+	const op = "Dequantize"
 	return t.scaledTo(op, to, func(out *Tensor) error { return t.dequantize(op, out, by) })
 }
 
@@ -67,11 +63,7 @@ func (t *Tensor) DequantizeInto(out *Tensor, by Scaling) error {
 // of up to 8. t has numbers of up to 32 bits. Arithmetic is that of
 // device.Quantization and ONNX's QuantizeLinear-25.
 func (t *Tensor) Quantize(to layout.DType, by Quantization) (*Tensor, error) {
-	return t.QuantizeAs("Quantize", to, by)
-}
-
-// QuantizeAs is Quantize under the name of the operation that asks for it.
-func (t *Tensor) QuantizeAs(op string, to layout.DType, by Quantization) (*Tensor, error) {
+	const op = "Quantize"
 	return t.scaledTo(op, to, func(out *Tensor) error { return t.quantize(op, out, by) })
 }
 

@@ -75,7 +75,7 @@ func TestBlocks(t *testing.T) {
 						each[i] = int64(i) / size
 					}
 					at := keep(tensor.FromSlice(s, each))
-					want := keep(codes.Dequantize(layout.Float32, tensor.Scaling{Scale: keep(scale.Gather(axis, at)), Add: keep(least.Gather(axis, at))}))
+					want := keep(codes.Dequantize(layout.Float32, tensor.Scaling{Scale: keep(scale.Gather(axis, at, layout.OutOfRangeError)), Add: keep(least.Gather(axis, at, layout.OutOfRangeError))}))
 					requireIs(t, contents(t, want), got, "axis %d, size %d", axis, size)
 					back := tensor.Quantization{Scale: scale, Blocks: tensor.Blocks{Axis: axis, Size: size}}
 					for _, x := range []*tensor.Tensor{codes, scale, least} {

@@ -36,8 +36,7 @@ func NewScope(s *Stream) *Scope {
 
 // Keep takes tensors out of the scopes that they were made in: they are the caller's to
 // release again. Nil tensors, and those of no scope, are passed over. ErrReleased says that
-// one is released already, as by another goroutine's Scope.Close; the others are kept. See
-// [Tensor.Kept] for a reference that no scope ever has.
+// one is released already, as by another goroutine's Scope.Close; the others are kept.
 func Keep(xs ...*Tensor) error {
 	var errs []error
 	for _, x := range xs {
@@ -49,15 +48,6 @@ func Keep(xs ...*Tensor) error {
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// Kept is Alias, but the reference is in no scope: the caller's to release. op names the
-// operation to the trace hook and in errors.
-func (t *Tensor) Kept(op string) (*Tensor, error) {
-	if t == nil {
-		return nil, nilTensor(op)
-	}
-	return t.reference(t.stream, op, &t.layout, nil)
 }
 
 // Close releases the scope's tensors, after those of scopes that were opened in it and

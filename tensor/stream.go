@@ -169,7 +169,7 @@ func nilStream(op string) error { return layout.Errorf(device.ErrInvalid, op, "t
 // Trace calls hook, in the calling goroutine, after every call that made a view
 // on this stream or moved elements of its tensors; nil ends that. A transfer
 // that needs a copy first is two events, and a transfer between two streams is
-// told to both. Calls that only take up memory (Empty, FromBuffer,
+// told to both. Calls that only take up memory (Empty, OwnBuffer,
 // FromHost) are not reported.
 func (s *Stream) Trace(hook func(Event)) {
 	if hook == nil {
@@ -181,11 +181,11 @@ func (s *Stream) Trace(hook func(Event)) {
 
 // ForbidCopies makes every call fail with ErrCopy that would copy elements on
 // the device, where a silent copy would be slower than the caller expects.
-// Transfers that the caller asks for (FromSlice, Read, To and their kin) stay
+// Transfers that the caller asks for (FromSlice, ReadInto, To and their kin) stay
 // allowed, but one from a tensor whose elements are not one run in memory needs
 // a copy first. So do the calls that write elements by name: New, Clone,
-// CopyFrom, Cast, Pack, Unpack, Where, FillWhere, Map, Dequantize, Quantize, QuantizeBlocks, Put
-// and their kin, PermuteInPlace, and the methods Assemble and Overwrite.
+// CopyFrom, Cast, Pack, Unpack, Where, FillWhere, Lookup, Dequantize, Quantize, QuantizeBlocks, Put
+// and their kin, PermuteInPlace and Overwrite.
 func (s *Stream) ForbidCopies(forbid bool) { s.noCopies.Store(forbid) }
 
 // ErrCopy is the error of a call that needs a copy on a stream that forbids

@@ -28,11 +28,11 @@ type Tensor struct {
 
 // memory is a buffer with the count of tensors that share it.
 type memory struct {
-	buffer device.Buffer
-	refs   atomic.Int64
-	owner  *Stream // whose leak check knows it
-	lent   bool    // the caller's: not freed here
-	shared bool    // others see the elements, too
+	buffer   device.Buffer
+	refs     atomic.Int64
+	owner    *Stream // whose leak check knows it
+	borrowed bool    // the caller's: not freed here
+	shared   bool    // others see the elements, too
 	// elsewhere: work on a stream that is not its tensor's may still read it.
 	elsewhere atomic.Bool
 }
@@ -103,17 +103,22 @@ func published(t *Tensor, err error) (*Tensor, error) {
 	return t.publish(), nil
 }
 
-// FromBuffer returns a tensor over a buffer of the stream's device. If lend is
-// set the buffer stays the caller's, who keeps it alive and frees it;
-// otherwise the last Release frees it. After an error it is the caller's.
-func FromBuffer(s *Stream, b device.Buffer, t layout.DType, l layout.Layout, lend bool) (*Tensor, error) {
-	return fromMemory(s, "FromBuffer", &memory{buffer: b, lent: lend}, t, l)
+// OwnBuffer returns a tensor over a buffer of the stream's device: the last Release frees
+// it. After an error it is the caller's.
+func OwnBuffer(s *Stream, b device.Buffer, t layout.DType, l layout.Layout) (*Tensor, error) {
+	return fromMemory(s, "OwnBuffer", &memory{buffer: b}, t, l)
 }
 
-// FromSharedBuffer is FromBuffer, without lend, for memory whose elements others may read
-// and change meanwhile: no call takes it for its own, to write results to it (see Unshared).
-func FromSharedBuffer(s *Stream, b device.Buffer, t layout.DType, l layout.Layout) (*Tensor, error) {
-	return fromMemory(s, "FromSharedBuffer", &memory{buffer: b, shared: true}, t, l)
+// BorrowBuffer is OwnBuffer for a buffer that stays the caller's, who keeps it alive while
+// the tensor or a view of it is in use, and frees it.
+func BorrowBuffer(s *Stream, b device.Buffer, t layout.DType, l layout.Layout) (*Tensor, error) {
+	return fromMemory(s, "BorrowBuffer", &memory{buffer: b, borrowed: true}, t, l)
+}
+
+// ShareBuffer is OwnBuffer for memory whose elements others may read and change meanwhile:
+// no call writes results to it unasked (see [Tensor.Unshared]).
+func ShareBuffer(s *Stream, b device.Buffer, t layout.DType, l layout.Layout) (*Tensor, error) {
+	return fromMemory(s, "ShareBuffer", &memory{buffer: b, shared: true}, t, l)
 }
 
 func fromMemory(s *Stream, op string, m *memory, t layout.DType, l layout.Layout) (*Tensor, error) {
@@ -225,7 +230,7 @@ func (m *memory) drop() error {
 // free is the end of the last reference.
 func (m *memory) free() error {
 	m.owner.live.remove(m)
-	if m.lent {
+	if m.borrowed {
 		return nil
 	}
 	if m.owner.deviceClosed.Load() {
@@ -263,7 +268,7 @@ func (t *Tensor) Count() int64 { return t.layout.Count() }
 // nobody else sees its elements change.
 func (t *Tensor) Unshared() bool {
 	m := t.memory
-	return m.refs.Load() == 1 && !m.lent && !m.shared && !m.elsewhere.Load()
+	return m.refs.Load() == 1 && !m.borrowed && !m.shared && !m.elsewhere.Load()
 }
 
 // Buffer returns the memory, for the caller's own kernels; it is alive until

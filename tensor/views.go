@@ -77,14 +77,14 @@ func (t *Tensor) Reshape(dims ...int64) (*Tensor, error) {
 		return nil, nilTensor(op)
 	}
 	if !slices.Contains(dims, -1) {
-		return t.ReshapeAs(op, dims...)
+		return t.reshape(op, dims)
 	}
 	var in, out [8]int64 // enough for most: the call allocates the result only
 	shape, err := layout.InferReshape(out[:0], op, t.layout.AppendDims(in[:0]), dims, false)
 	if err != nil {
 		return nil, t.fail(op, err)
 	}
-	return t.ReshapeAs(op, shape...)
+	return t.reshape(op, shape)
 }
 
 // Flatten reshapes to a matrix: the axes before axis are its rows.
@@ -98,15 +98,11 @@ func (t *Tensor) Flatten(axis int) (*Tensor, error) {
 	if err != nil {
 		return nil, t.fail(op, err)
 	}
-	return t.ReshapeAs(op, rows, cols)
+	return t.reshape(op, []int64{rows, cols})
 }
 
-// ReshapeAs is Reshape to extents that are all given, under the name of the
-// operation that asks for it.
-func (t *Tensor) ReshapeAs(op string, dims ...int64) (*Tensor, error) {
-	if t == nil {
-		return nil, nilTensor(op)
-	}
+// reshape is Reshape to extents that are all given.
+func (t *Tensor) reshape(op string, dims []int64) (*Tensor, error) {
 	l, err := t.layout.Reshape(dims...)
 	if errors.Is(err, layout.ErrNeedsCopy) {
 		return published(t.compact(op, dims))

@@ -12,10 +12,8 @@ import (
 // bool tensor, in which every byte but 0 is true; a and b have one type, which may be any.
 // The three lie on one device and are broadcast together, by numpy's rule: aligned at the
 // last axis, extents are the same or 1. The result is a copy on a's stream.
-func Where(cond, a, b *Tensor) (*Tensor, error) { return WhereAs("Where", cond, a, b) }
-
-// WhereAs is Where under the name of the operation that asks for it.
-func WhereAs(op string, cond, a, b *Tensor) (*Tensor, error) {
+func Where(cond, a, b *Tensor) (*Tensor, error) {
+	const op = "Where"
 	if err := alike(op, []*Tensor{a, b}); err != nil {
 		return nil, err
 	}

@@ -135,9 +135,9 @@ func (x *buffer) ToFlatData(flat any) error {
 	defer x.mu.Unlock()
 	if x.data.g == nil {
 		if bools, ok := flat.([]bool); ok {
-			return x.data.t.Read(bools)
+			return x.data.t.ReadInto(bools)
 		}
-		return x.data.t.Read(bytesOf(flat))
+		return x.data.t.ReadInto(bytesOf(flat))
 	}
 	from, err := x.data.g.Data()
 	copy(bytesOf(flat), bytesOf(from))

@@ -72,7 +72,7 @@ func (b *Backend) over(g compute.Buffer, to target) (*tensor.Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	return tensor.FromBuffer(b.stream, b.host.WrapHost(bytesOf(flat)), to.dtype, l, true)
+	return tensor.BorrowBuffer(b.stream, b.host.WrapHost(bytesOf(flat)), to.dtype, l)
 }
 
 // needTensor makes the tensor of a datum that has none.
@@ -113,7 +113,7 @@ func (b *Backend) needGo(d *datum, to target, spare func() (compute.Buffer, erro
 		}
 		raw := bytesOf(flat)
 		b.toHost.Add(int64(len(raw)))
-		if err := d.t.Read(raw); err != nil {
+		if err := d.t.ReadInto(raw); err != nil {
 			return err
 		}
 	} else {

@@ -6,6 +6,7 @@ import (
 	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/dtypes"
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/padding"
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/tensor"
 )
@@ -81,7 +82,7 @@ func (f *function) Concatenate(axis int, xs ...compute.Value) (compute.Value, er
 				at = to
 				parts[i] = tensor.Part{Src: x, Into: func(l layout.Layout) (layout.Layout, error) { return l.Slice(axis, from, to, 1) }}
 			}
-			return dst.Assemble("Concatenate", parts...)
+			return overwrite(dst, "Concatenate", parts...)
 		}}, xs...)
 }
 
@@ -106,33 +107,36 @@ func (f *function) Pad(x, value compute.Value, axes ...compute.PadAxis) (compute
 
 // pad sets dst to x with elements around and between its own, which are those of value.
 func pad(dst, x, value *tensor.Tensor, axes []compute.PadAxis) error {
-	by := make([]tensor.Padding, x.Rank())
+	const op = "Pad"
+	by := make([]padding.Axis, x.Rank())
 	for i, a := range axes {
-		by[i] = tensor.Padding{Before: int64(a.Start), After: int64(a.End), Between: int64(a.Interior)}
+		by[i] = padding.Axis{Before: int64(a.Start), After: int64(a.End), Between: int64(a.Interior)}
 	}
-	p, err := x.PlanPad("Pad", tensor.PadConstant, nil, by)
+	l := x.Layout()
+	p, err := padding.New(op, padding.Constant, &l, by)
 	if err != nil {
 		return err
 	}
 	if p.Parts == nil {
-		v, err := x.WithLayout("Pad", p.Crop)
+		v, err := x.WithLayout(op, p.Crop)
 		if err != nil {
 			return err
 		}
 		defer v.Release()
 		return dst.CopyFrom(v)
 	}
+	parts := make([]tensor.Part, len(p.Parts))
 	for i, part := range p.Parts {
-		if part.Src != nil {
+		if part.Source {
+			parts[i] = tensor.Part{Into: part.Into, Src: x, From: part.From}
 			continue
 		}
 		// What is filled takes the value from its tensor, which need not come to the host.
-		region := part.Into
 		var dims layout.Shape
-		p.Parts[i] = tensor.Part{Src: value,
+		parts[i] = tensor.Part{Src: value,
 			Into: func(whole layout.Layout) (_ layout.Layout, err error) {
-				if region != nil {
-					whole, err = region(whole)
+				if part.Into != nil {
+					whole, err = part.Into(whole)
 				}
 				dims = whole.Shape()
 				return whole, err
@@ -140,7 +144,16 @@ func pad(dst, x, value *tensor.Tensor, axes []compute.PadAxis) error {
 			From: func(l layout.Layout) (layout.Layout, error) { return l.Expand(dims...) },
 		}
 	}
-	return dst.Assemble("Pad", p.Parts...)
+	return overwrite(dst, op, parts...)
+}
+
+// overwrite sets the elements of dst from parts.
+func overwrite(dst *tensor.Tensor, op string, parts ...tensor.Part) error {
+	written, err := dst.Overwrite(op, parts...)
+	if err != nil {
+		return err
+	}
+	return written.Release()
 }
 
 func (f *function) Where(condition, onTrue, onFalse compute.Value) (compute.Value, error) {

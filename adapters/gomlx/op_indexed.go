@@ -29,7 +29,7 @@ func (f *function) Gather(x, starts compute.Value, vectorAxis int, offsetAxes, c
 	if at, err := f.Shape(starts); err == nil && !at.DType.IsInt() {
 		return nil, errors.Errorf("restride: Gather: indices of shape %s; integers are wanted", at)
 	}
-	if len(startMap) == 0 || len(startMap) > device.MostIndices {
+	if len(startMap) == 0 || len(startMap) > device.MaxIndices {
 		n.kind, n.fill = fallback, nil
 	}
 	return f.single(n, x, starts)
@@ -97,17 +97,17 @@ func (w *windows) starts(dims layout.Shape, at layout.Layout) (layout.Layout, er
 	return layout.Strided(dims, strides, at.Offset())
 }
 
-func (w *windows) indices(of, at layout.Layout) []device.Index {
+func (w *windows) indices(of, at layout.Layout) []layout.Index {
 	between := int64(0)
 	if w.vectorAxis < at.Rank() {
 		between = at.Stride(w.vectorAxis)
 	}
-	by := make([]device.Index, len(w.axes))
+	by := make([]layout.Index, len(w.axes))
 	for i, axis := range w.axes {
-		by[i] = device.Index{
+		by[i] = layout.Index{
 			Offset: int64(i) * between, Stride: of.Stride(axis),
-			Extent:  of.Dim(axis) - int64(w.sizes[axis]) + 1,
-			Outside: device.OutsideClampZero,
+			Extent:     of.Dim(axis) - int64(w.sizes[axis]) + 1,
+			OutOfRange: layout.OutOfRangeClampZero,
 		}
 	}
 	return by

@@ -87,7 +87,7 @@ func see(p place, op string, t *gt.Dense) (*tensor.Tensor, error) {
 	if err != nil {
 		return nil, layout.Named(op, err)
 	}
-	x, err := tensor.FromBuffer(p.stream(), buffer, dt, l, true)
+	x, err := tensor.BorrowBuffer(p.stream(), buffer, dt, l)
 	return x, layout.Named(op, err)
 }
 

@@ -113,10 +113,11 @@ func build(p place, op string, of gt.Dtype, shape gt.Shape, parts ...part) (*gt.
 		return nil, err
 	}
 	defer y.Release()
-	if err := y.Assemble(op, all...); err != nil {
+	written, err := y.Overwrite(op, all...)
+	if err != nil {
 		return nil, errors.Join(err, discard(out))
 	}
-	return out, nil
+	return out, written.Release()
 }
 
 // fresh returns a new tensor, and the same as one of Restride's.

@@ -172,9 +172,9 @@ func (r Repack) dense(op string, p place, t *gt.Dense) (*gt.Dense, error) {
 		return nil, err
 	}
 	defer x.Release()
-	flat, err := x.ReshapeAs(op, layout.ShapeOf(r.Shape...)...)
+	flat, err := x.Reshape(layout.ShapeOf(r.Shape...)...)
 	if err != nil {
-		return nil, err
+		return nil, layout.Named(op, err)
 	}
 	defer flat.Release()
 	out, y, err := fresh(p, op, t.Dtype(), t.Shape())
@@ -231,9 +231,9 @@ func (r Repack) permute(op string, y, x *tensor.Tensor) error {
 		return layout.Named(op, err)
 	}
 	defer from.Release()
-	to, err := y.ReshapeAs(op, from.Shape()...)
+	to, err := y.Reshape(from.Shape()...)
 	if err != nil {
-		return err
+		return layout.Named(op, err)
 	}
 	defer to.Release()
 	return layout.Named(op, to.CopyFrom(from))

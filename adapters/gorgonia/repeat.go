@@ -109,14 +109,14 @@ func (r *repetition) run(p place, op string, y *tensor.Tensor, t *gt.Dense) erro
 		return err
 	}
 	defer x.Release()
-	flat, err := x.ReshapeAs(op, r.in...)
+	flat, err := x.Reshape(r.in...)
 	if err != nil {
-		return err
+		return layout.Named(op, err)
 	}
 	defer flat.Release()
-	y, err = y.ReshapeAs(op, r.out...)
+	y, err = y.Reshape(r.out...)
 	if err != nil {
-		return err
+		return layout.Named(op, err)
 	}
 	defer y.Release()
 	if len(r.counts) == 1 {
@@ -133,12 +133,17 @@ func (r *repetition) spread(op string, y, x *tensor.Tensor) error {
 	}
 	defer one.Release()
 	dims := slices.Insert(slices.Clone(r.in), r.axis+1, int64(r.counts[0]))
-	to, err := y.ReshapeAs(op, dims...)
+	to, err := y.Reshape(dims...)
 	if err != nil {
-		return err
+		return layout.Named(op, err)
 	}
 	defer to.Release()
-	return to.Assemble(op, tensor.Part{Src: one, From: func(l layout.Layout) (layout.Layout, error) { return l.Expand(dims...) }})
+	all, err := one.Expand(dims...)
+	if err != nil {
+		return layout.Named(op, err)
+	}
+	defer all.Release()
+	return layout.Named(op, to.CopyFrom(all))
 }
 
 // take repeats each element as often as its count says.
@@ -160,7 +165,7 @@ func (r *repetition) take(op string, y, x *tensor.Tensor) error {
 	}
 	defer at.Release()
 	from, which := x.Operand(), at.Operand()
-	by := device.Index{Extent: r.in[r.axis], Stride: from.Layout.Stride(r.axis)}
+	by := layout.Index{Extent: r.in[r.axis], Stride: from.Layout.Stride(r.axis)}
 	if from.Layout, err = from.Layout.Slice(r.axis, 0, 1, 1); err == nil {
 		from.Layout, err = from.Layout.Expand(r.out...)
 	}

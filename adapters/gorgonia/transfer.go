@@ -61,6 +61,9 @@ func (e *Device) ToHost(t gt.Tensor) (*gt.Dense, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, err = from.ReadInto(out.Raw)
+	size, err := from.Shape().Bytes(from.DType())
+	if err == nil {
+		err = from.ReadInto(out.Raw[:size])
+	}
 	return out, layout.Named(op, err)
 }

@@ -82,7 +82,7 @@ func (o *operator) run(c *onnx.Call) error {
 }
 
 // types is the operator's.
-func (o *operator) types(made []onnx.Made) ([]onnx.Made, error) {
+func (o *operator) types(made []onnx.OutputInfo) ([]onnx.OutputInfo, error) {
 	operands := make([]operand, len(o.takes))
 	for k, i := range o.takes {
 		operands[k] = operand{made[i].Type, made[i].Shape}
@@ -91,12 +91,12 @@ func (o *operator) types(made []onnx.Made) ([]onnx.Made, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := make([]onnx.Made, len(o.outputs))
+	out := make([]onnx.OutputInfo, len(o.outputs))
 	for _, d := range outputs {
 		if !d.ranked || hasUnknown(d.dims) {
 			return nil, layout.Errorf(device.ErrUnsupported, "Session.Plan", "ONNX Runtime does not say of what shape output %q is", o.outputs[d.index])
 		}
-		out[d.index] = onnx.Made{Type: d.dtype, Shape: d.dims}
+		out[d.index] = onnx.OutputInfo{Type: d.dtype, Shape: d.dims}
 	}
 	return out, nil
 }

@@ -257,7 +257,7 @@ func adopt(home *tensor.Stream, t layout.DType, v ort.Value) (*tensor.Tensor, er
 		return nil, err
 	}
 	host, _ := device.As[device.HostMemory](home.Device())
-	return tensor.FromBuffer(home, host.WrapHost(memory), t, l, false)
+	return tensor.OwnBuffer(home, host.WrapHost(memory), t, l)
 }
 
 // goMemory returns the elements of a tensor.

@@ -13,7 +13,7 @@ import (
 type notes map[string]bool
 
 func (n notes) tell(cmd *cobra.Command, dev device.Device) {
-	noter, ok := device.As[device.Noter](dev)
+	noter, ok := device.As[device.Diagnostics](dev)
 	if !ok {
 		return
 	}

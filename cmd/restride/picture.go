@@ -45,7 +45,7 @@ func drawingOfRun(r *ran) *drawing {
 			b.verdict += "\n" + byteSize(n.Bytes)
 		}
 		d.boxes[n.Index] = b
-		for _, m := range append([]onnx.Made{n.Made}, n.More...) {
+		for _, m := range append([]onnx.OutputInfo{n.OutputInfo}, n.More...) {
 			d.types[m.Output] = m.TypeString()
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/internal/oracle"
+	"github.com/restride/restride/internal/rounding"
 	"github.com/restride/restride/layout"
 )
 
@@ -42,11 +43,11 @@ func (r runner) numbers() []layout.DType {
 // roundings are those that make a difference to values of a type.
 func roundings(dst layout.DType) []device.Rounding {
 	var all []device.Rounding
-	for _, way := range []device.Direction{device.Up, device.Down, device.Nearest} {
+	for _, way := range []device.RoundDirection{device.RoundUp, device.RoundDown, device.RoundNearest} {
 		for _, how := range []device.Rounding{
 			{Scale: way}, {Scale: way, Unsaturated: true}, {Scale: way, Legacy: true}, {Scale: way, Unsaturated: true, Legacy: true},
 		} {
-			if how.For(dst) == how {
+			if rounding.For(how, dst) == how {
 				all = append(all, how)
 			}
 		}

@@ -29,7 +29,7 @@ func (q faulty) Convert(dst, src device.Operand, how device.Rounding) error {
 	return q.then(q.refQueue.Convert(dst, src, how), dst, src)
 }
 
-func (q faulty) Take(dst, src, at device.Operand, by ...device.Index) error {
+func (q faulty) Take(dst, src, at device.Operand, by ...layout.Index) error {
 	sources := [2]device.Operand{src, at}
 	return q.then(q.refQueue.Take(dst, src, at, by...), dst, sources[at.Buffer.Size()%2]) // as random as the guard behind them
 }
@@ -58,7 +58,7 @@ func (q faulty) Where(dst, cond, a, b device.Operand) error {
 	return q.then(q.refQueue.Where(dst, cond, a, b), dst, sources[cond.Buffer.Size()%3])
 }
 
-func (q faulty) Put(dst, src, at device.Operand, how device.Reduction, by ...device.Index) error {
+func (q faulty) Put(dst, src, at device.Operand, how device.Reduction, by ...layout.Index) error {
 	sources := [2]device.Operand{src, at}
 	return q.then(q.refQueue.Put(dst, src, at, how, by...), dst, sources[at.Buffer.Size()%2])
 }

@@ -167,12 +167,12 @@ func (m *lateModel) take(q device.Queue, b, c int, lo, from int64) {
 	from = min(from, lateSize-8)
 	at := operand(m.indices[good], layout.Int32, dense(0, 3))
 	one, table := operand(m.buffers[b], layout.Uint8, dense(lo, 3)), operand(m.buffers[c], layout.Uint8, strided([]int64{3}, []int64{0}, from))
-	by := device.Index{Extent: 8, Stride: 1}
+	by := layout.Index{Extent: 8, Stride: 1}
 	var err error
 	places, bad := [3]int64{3, 7, 0}, !good
 	if put {
 		// What of the table is not put stays as it was, and as right.
-		err = q.Put(table, one, at, device.Set, by)
+		err = q.Put(table, one, at, device.ReduceSet, by)
 		for i, p := range places {
 			m.right[c][from+p] = m.right[b][lo+int64(i)]
 		}

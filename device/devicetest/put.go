@@ -26,9 +26,9 @@ func (r runner) put(t *testing.T) {
 		types, n, lanes, rows, limits.MaxBytes = widths[1:], 60, 1, []int64{1, 8, 33}, 1<<10
 	}
 	limits.Once = r.Once
-	outside := device.OutsideError
+	outside := layout.OutOfRangeError
 	if r.Once {
-		outside = device.OutsideSkip
+		outside = layout.OutOfRangeSkip
 	}
 	for _, dtype := range types {
 		for _, at := range []layout.DType{layout.Int32, layout.Int64} {
@@ -38,11 +38,11 @@ func (r runner) put(t *testing.T) {
 				shape := []int64{5, width}
 				row := oracle.Case{
 					Op: oracle.OpPut, DstType: dtype, SrcType: dtype, AtType: at, Dst: strided(shape, []int64{0, 1}, int64(seed%3)*16), Src: dense(int64(seed%9), 5, width),
-					At: strided(shape, []int64{1, 0}, 1), By: []device.Index{{Extent: 9, Stride: width, Outside: outside}}, Wrong: int(seed % 8 / 7), Once: r.Once,
+					At: strided(shape, []int64{1, 0}, 1), By: []layout.Index{{Extent: 9, Stride: width, OutOfRange: outside}}, Wrong: int(seed % 8 / 7), Once: r.Once,
 				}
 				column := row
 				column.Dst, column.Src = strided(shape, []int64{0, 9}, 5), strided(shape, []int64{1, 5}, 3)
-				column.By = []device.Index{{Extent: 9, Stride: 1, Outside: outside}}
+				column.By = []layout.Index{{Extent: 9, Stride: 1, OutOfRange: outside}}
 				each := column
 				each.At = dense(0, 5, width)
 				one := each // the same for all
@@ -61,7 +61,7 @@ func (r runner) put(t *testing.T) {
 			for wrong := range 2 {
 				shared.check(oracle.Case{
 					Op: oracle.OpPut, DstType: dtype, SrcType: dtype, AtType: layout.Int32, Dst: l, Src: dense(0, 400000), At: dense(0, 400000),
-					By: []device.Index{{Extent: 99999, Stride: 3}}, Wrong: wrong,
+					By: []layout.Index{{Extent: 99999, Stride: 3}}, Wrong: wrong,
 				}, 1)
 			}
 		}
@@ -82,19 +82,19 @@ func (r runner) reductions(shared rig) {
 		length = 200
 	}
 	for _, dtype := range layout.DTypes() {
-		for how := device.Add; how <= device.Max && device.Reduces(dtype); how++ {
+		for how := device.ReduceAdd; how <= device.ReduceMax && device.Reduces(dtype); how++ {
 			seed++
 			each := oracle.Case{
 				Op: oracle.OpPut, DstType: dtype, SrcType: dtype, AtType: layout.Int64, Dst: strided([]int64{4, 15}, []int64{0, 0}, 2), Src: dense(1, 4, 15), At: dense(0, 4, 15),
-				By: []device.Index{{Extent: 7, Stride: 1}}, Reduction: how,
+				By: []layout.Index{{Extent: 7, Stride: 1}}, Reduction: how,
 			}
 			rows := each
-			rows.Dst, rows.At, rows.By = strided([]int64{4, 15}, []int64{0, 1}, 2), strided([]int64{4, 15}, []int64{1, 0}, 0), []device.Index{{Extent: 2, Stride: 16}}
+			rows.Dst, rows.At, rows.By = strided([]int64{4, 15}, []int64{0, 1}, 2), strided([]int64{4, 15}, []int64{1, 0}, 0), []layout.Index{{Extent: 2, Stride: 16}}
 			along := rows // of columns, by an index each
 			along.At = dense(0, 4, 15)
 			many := each
 			many.Dst, many.Src, many.At = strided([]int64{length}, []int64{0}, 5), dense(0, length), dense(0, length)
-			many.AtType, many.By = layout.Int32, []device.Index{{Extent: 99, Stride: 1}}
+			many.AtType, many.By = layout.Int32, []layout.Index{{Extent: 99, Stride: 1}}
 			for _, c := range []oracle.Case{each, rows, along, many} {
 				shared.check(c, seed)
 			}
@@ -112,37 +112,37 @@ func (r runner) putRules(t *testing.T) {
 	}
 	ints := func(off int64, dims ...int64) device.Operand { return operand(at, layout.Int64, dense(off, dims...)) }
 	one := operand(a, layout.Uint8, strided([]int64{4}, []int64{0}, 0))
-	by := func(extent, stride int64) []device.Index { return []device.Index{{Extent: extent, Stride: stride}} }
+	by := func(extent, stride int64) []layout.Index { return []layout.Index{{Extent: extent, Stride: stride}} }
 	before := rig.dev.Stats()
 	for _, c := range []struct {
 		name         string
 		dst, src, at device.Operand
 		how          device.Reduction
-		by           []device.Index
+		by           []layout.Index
 		kind         error
 	}{
-		{"shapes", one, of(b, 4), ints(0, 3), device.Set, by(8, 1), device.ErrInvalid},
-		{"shapes of dst and src", one, of(b, 3), ints(0, 4), device.Set, by(8, 1), device.ErrInvalid},
-		{"widths", one, operand(b, layout.Int16, dense(0, 4)), ints(0, 4), device.Set, by(8, 1), device.ErrInvalid},
-		{"bytes as indices", one, of(b, 4), operand(at, layout.Uint8, dense(0, 4)), device.Set, by(8, 1), device.ErrInvalid},
-		{"indices beyond their buffer", one, of(b, 4), ints(5, 4), device.Set, by(8, 1), device.ErrInvalid},
-		{"no index", one, of(b, 4), ints(0, 4), device.Set, nil, device.ErrInvalid},
-		{"too many", one, of(b, 4), ints(0, 4), device.Set, make([]device.Index, device.MostIndices+1), device.ErrUnsupported},
-		{"extent 0", one, of(b, 4), ints(0, 4), device.Set, by(0, 1), device.ErrInvalid},
-		{"extent 0, clamped", one, of(b, 4), ints(0, 4), device.Set, []device.Index{{Outside: device.OutsideClamp}}, device.ErrInvalid},
-		{"extent 0, clamped to 0", one, of(b, 4), ints(0, 4), device.Add, []device.Index{{Outside: device.OutsideClampZero}}, device.ErrInvalid},
-		{"extent 0, src and its buffer", of(a, 65), of(b, 65), operand(at, layout.Int64, strided([]int64{65}, []int64{0}, 0)), device.Set, []device.Index{{Outside: device.OutsideSkip}}, device.ErrInvalid},
-		{"dst is reached beyond", one, of(b, 4), ints(0, 4), device.Set, by(65, 1), device.ErrInvalid},
-		{"dst is reached far beyond", one, of(b, 4), ints(0, 4), device.Set, by(math.MaxInt64, math.MaxInt64), device.ErrInvalid},
-		{"dst is reached before", one, of(b, 4), ints(0, 4), device.Set, by(2, -1), device.ErrInvalid},
-		{"dst is what src is", one, of(a, 4), ints(0, 4), device.Set, by(8, 1), device.ErrInvalid},
-		{"dst reaches what src is", one, operand(a, layout.Uint8, dense(7, 4)), ints(0, 4), device.Set, by(8, 1), device.ErrInvalid},
-		{"dst and at", operand(at, layout.Uint8, strided([]int64{4}, []int64{0}, 31)), of(b, 4), ints(0, 4), device.Set, by(8, 1), device.ErrInvalid},
-		{"no buffer", one, of(b, 4), operand(nil, layout.Int64, dense(0, 4)), device.Set, by(8, 1), device.ErrInvalid},
+		{"shapes", one, of(b, 4), ints(0, 3), device.ReduceSet, by(8, 1), device.ErrInvalid},
+		{"shapes of dst and src", one, of(b, 3), ints(0, 4), device.ReduceSet, by(8, 1), device.ErrInvalid},
+		{"widths", one, operand(b, layout.Int16, dense(0, 4)), ints(0, 4), device.ReduceSet, by(8, 1), device.ErrInvalid},
+		{"bytes as indices", one, of(b, 4), operand(at, layout.Uint8, dense(0, 4)), device.ReduceSet, by(8, 1), device.ErrInvalid},
+		{"indices beyond their buffer", one, of(b, 4), ints(5, 4), device.ReduceSet, by(8, 1), device.ErrInvalid},
+		{"no index", one, of(b, 4), ints(0, 4), device.ReduceSet, nil, device.ErrInvalid},
+		{"too many", one, of(b, 4), ints(0, 4), device.ReduceSet, make([]layout.Index, device.MaxIndices+1), device.ErrUnsupported},
+		{"extent 0", one, of(b, 4), ints(0, 4), device.ReduceSet, by(0, 1), device.ErrInvalid},
+		{"extent 0, clamped", one, of(b, 4), ints(0, 4), device.ReduceSet, []layout.Index{{OutOfRange: layout.OutOfRangeClamp}}, device.ErrInvalid},
+		{"extent 0, clamped to 0", one, of(b, 4), ints(0, 4), device.ReduceAdd, []layout.Index{{OutOfRange: layout.OutOfRangeClampZero}}, device.ErrInvalid},
+		{"extent 0, src and its buffer", of(a, 65), of(b, 65), operand(at, layout.Int64, strided([]int64{65}, []int64{0}, 0)), device.ReduceSet, []layout.Index{{OutOfRange: layout.OutOfRangeSkip}}, device.ErrInvalid},
+		{"dst is reached beyond", one, of(b, 4), ints(0, 4), device.ReduceSet, by(65, 1), device.ErrInvalid},
+		{"dst is reached far beyond", one, of(b, 4), ints(0, 4), device.ReduceSet, by(math.MaxInt64, math.MaxInt64), device.ErrInvalid},
+		{"dst is reached before", one, of(b, 4), ints(0, 4), device.ReduceSet, by(2, -1), device.ErrInvalid},
+		{"dst is what src is", one, of(a, 4), ints(0, 4), device.ReduceSet, by(8, 1), device.ErrInvalid},
+		{"dst reaches what src is", one, operand(a, layout.Uint8, dense(7, 4)), ints(0, 4), device.ReduceSet, by(8, 1), device.ErrInvalid},
+		{"dst and at", operand(at, layout.Uint8, strided([]int64{4}, []int64{0}, 31)), of(b, 4), ints(0, 4), device.ReduceSet, by(8, 1), device.ErrInvalid},
+		{"no buffer", one, of(b, 4), operand(nil, layout.Int64, dense(0, 4)), device.ReduceSet, by(8, 1), device.ErrInvalid},
 		{"no reduction", one, of(b, 4), ints(0, 4), 99, by(8, 1), device.ErrInvalid},
-		{"numbers of other types", one, operand(b, layout.Int8, dense(0, 4)), ints(0, 4), device.Add, by(8, 1), device.ErrInvalid},
-		{"no numbers to add", operand(a, layout.Float8E5M2, strided([]int64{4}, []int64{0}, 0)), operand(b, layout.Float8E5M2, dense(0, 4)), ints(0, 4), device.Add, by(8, 1), device.ErrUnsupported},
-		{"no policy", one, of(b, 4), ints(0, 4), device.Set, []device.Index{{Extent: 8, Stride: 1, Outside: 9}}, device.ErrInvalid},
+		{"numbers of other types", one, operand(b, layout.Int8, dense(0, 4)), ints(0, 4), device.ReduceAdd, by(8, 1), device.ErrInvalid},
+		{"no numbers to add", operand(a, layout.Float8E5M2, strided([]int64{4}, []int64{0}, 0)), operand(b, layout.Float8E5M2, dense(0, 4)), ints(0, 4), device.ReduceAdd, by(8, 1), device.ErrUnsupported},
+		{"no policy", one, of(b, 4), ints(0, 4), device.ReduceSet, []layout.Index{{Extent: 8, Stride: 1, OutOfRange: 9}}, device.ErrInvalid},
 	} {
 		rig.is(rig.q.Put(c.dst, c.src, c.at, c.how, c.by...), c.kind, "%s", c.name)
 	}
@@ -156,16 +156,16 @@ func (r runner) putRules(t *testing.T) {
 
 	// What is nothing to do, and what is just within the rules.
 	before = rig.dev.Stats()
-	rig.ok(rig.q.Put(of(a, 0), of(b, 0), ints(0, 0), device.Set, by(0, 1)...))
-	nothing := []device.Index{{Outside: device.OutsideSkip, Stride: 1}, {Extent: 2, Stride: 1}}
+	rig.ok(rig.q.Put(of(a, 0), of(b, 0), ints(0, 0), device.ReduceSet, by(0, 1)...))
+	nothing := []layout.Index{{OutOfRange: layout.OutOfRangeSkip, Stride: 1}, {Extent: 2, Stride: 1}}
 	empty := rig.buffer(nil)
-	for how := device.Set; how <= device.Max; how++ {
+	for how := device.ReduceSet; how <= device.ReduceMax; how++ {
 		rig.ok(rig.q.Put(one, of(b, 4), ints(0, 4), how, nothing...))
 		rig.ok(rig.q.Put(of(empty, 4), of(b, 4), ints(0, 4), how, nothing[:1]...)) // to a table without rows
 	}
 	// Sums of floats are worked out in order, by other kernels.
 	floats := operand(a, layout.Float32, strided([]int64{4}, []int64{0}, 0))
-	rig.ok(rig.q.Put(floats, operand(b, layout.Float32, dense(0, 4)), ints(0, 4), device.Add, nothing...))
+	rig.ok(rig.q.Put(floats, operand(b, layout.Float32, dense(0, 4)), ints(0, 4), device.ReduceAdd, nothing...))
 	if after := rig.dev.Stats(); after.Launches != before.Launches {
 		rig.Error("an empty put was launched")
 	}
@@ -174,7 +174,7 @@ func (r runner) putRules(t *testing.T) {
 		rig.Error("a put to nowhere changed a buffer")
 	}
 	before = rig.dev.Stats()
-	rig.ok(rig.q.Put(one, operand(a, layout.Uint8, dense(8, 4)), ints(0, 4), device.Set, by(8, 1)...))
+	rig.ok(rig.q.Put(one, operand(a, layout.Uint8, dense(8, 4)), ints(0, 4), device.ReduceSet, by(8, 1)...))
 	if after := rig.dev.Stats(); after.Launches != before.Launches+1 || after.DeviceToDevice != before.DeviceToDevice+4 {
 		rig.Errorf("a put of 4 bytes took the stats from %+v to %+v", before, after)
 	}
@@ -182,7 +182,7 @@ func (r runner) putRules(t *testing.T) {
 		rig.Error("a put within one buffer is wrong")
 	}
 	rig.ok(errors.Join(a.Free(), b.Free(), at.Free()))
-	rig.is(rig.q.Put(one, of(b, 4), ints(0, 4), device.Set, by(8, 1)...), device.ErrClosed, "freed buffers")
+	rig.is(rig.q.Put(one, of(b, 4), ints(0, 4), device.ReduceSet, by(8, 1)...), device.ErrClosed, "freed buffers")
 }
 
 // putOrder checks that puts keep the order of their queue, and that an index out of range
@@ -195,7 +195,7 @@ func (r runner) putOrder(t *testing.T) {
 	}
 	row := func(b device.Buffer) device.Operand { return operand(b, layout.Uint8, dense(0, n)) }
 	ints := func(b device.Buffer) device.Operand { return operand(b, layout.Int64, dense(0, n)) }
-	by := device.Index{Extent: n, Stride: 1}
+	by := layout.Index{Extent: n, Stride: 1}
 	shift := make([]int64, n)
 	for i := range shift {
 		shift[i] = int64(i+1)%n - n
@@ -208,7 +208,7 @@ func (r runner) putOrder(t *testing.T) {
 			src, dst = b, a
 		}
 		own := rig.indices(shift...) // freed before it is waited for
-		rig.ok(rig.q.Put(to(dst), row(src), ints(own), device.Set, by))
+		rig.ok(rig.q.Put(to(dst), row(src), ints(own), device.ReduceSet, by))
 		rig.ok(own.Free())
 		want = append([]byte{want[n-1]}, want[:n-1]...)
 	}
@@ -218,7 +218,7 @@ func (r runner) putOrder(t *testing.T) {
 
 	shift[5] = n + 3
 	wrong := rig.indices(shift...)
-	told := rig.q.Put(to(b), row(a), ints(wrong), device.Set, by)
+	told := rig.q.Put(to(b), row(a), ints(wrong), device.ReduceSet, by)
 	if told == nil {
 		told = rig.q.Wait()
 	}
@@ -233,13 +233,13 @@ func (r runner) putOrder(t *testing.T) {
 		rig.Errorf("after a wrong index dst is %v, want %v", got, want)
 	}
 	rig.ok(rig.q.Write(b, 0, want)) // it is right again
-	by.Outside = device.OutsideSkip
-	rig.ok(rig.q.Put(to(b), row(a), ints(wrong), device.Set, by))
+	by.OutOfRange = layout.OutOfRangeSkip
+	rig.ok(rig.q.Put(to(b), row(a), ints(wrong), device.ReduceSet, by))
 	rig.ok(rig.q.Wait())
 	if !bytes.Equal(rig.bytes(b), want) {
 		rig.Error("an index that is skipped has changed something")
 	}
-	by.Outside = device.OutsideClamp
+	by.OutOfRange = layout.OutOfRangeClamp
 	clamped := rig.indices(n+3, -1000, n+3, -1000, n+3, -1000, n+3, -1000, n+3, -1000, n+3, -1000, n+3, -1000, n+3, -1000)
 	rig.ok(rig.q.Fill(row(a), []byte{last}))
 	ends := int64(n)
@@ -247,7 +247,7 @@ func (r runner) putOrder(t *testing.T) {
 		ends = 2
 	}
 	rig.ok(rig.q.Put(operand(b, layout.Uint8, strided([]int64{ends}, []int64{0}, 0)), operand(a, layout.Uint8, dense(0, ends)),
-		operand(clamped, layout.Int64, dense(0, ends)), device.Set, by))
+		operand(clamped, layout.Int64, dense(0, ends)), device.ReduceSet, by))
 	rig.ok(rig.q.Wait())
 	want[0], want[n-1] = last, last
 	if !bytes.Equal(rig.bytes(b), want) {

@@ -16,7 +16,7 @@ type span struct {
 }
 
 // spanOf returns what an operand reaches.
-func spanOf(o device.Operand, by ...device.Index) span {
+func spanOf(o device.Operand, by ...layout.Index) span {
 	ends := backend.BytesOf(&o, by)
 	if words, ok := o.Buffer.(*refStrings); ok {
 		return span{&words.refBuffer, ends[0], ends[1] + 1}
@@ -63,11 +63,11 @@ func (q *refQueue) launchFrom(dst device.Operand, f func() error, srcs ...device
 }
 
 // tell makes an error of indices out of range, if there are any.
-func (q *refQueue) tell(op string, by []device.Index, wrong []int64) error {
+func (q *refQueue) tell(op string, by []layout.Index, wrong []int64) error {
 	if len(wrong) == 0 || q.dev.has("silent indices") {
 		return nil
 	}
-	x := by[slices.IndexFunc(by, func(x device.Index) bool { return wrong[0] < -x.Extent || wrong[0] >= x.Extent })]
+	x := by[slices.IndexFunc(by, func(x layout.Index) bool { return wrong[0] < -x.Extent || wrong[0] >= x.Extent })]
 	if q.dev.has("half an extent") {
 		x.Extent &= 1<<32 - 1
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/internal/backend"
+	"github.com/restride/restride/internal/indexing"
 	"github.com/restride/restride/internal/oracle"
 	"github.com/restride/restride/layout"
 )
@@ -327,7 +328,7 @@ func (q *refQueue) Convert(dst, src device.Operand, how device.Rounding) error {
 	}, src)
 }
 
-func (q *refQueue) Take(dst, src, at device.Operand, by ...device.Index) error {
+func (q *refQueue) Take(dst, src, at device.Operand, by ...layout.Index) error {
 	rules := backend.CheckTake(&dst, &src, &at, by)
 	if q.dev.has("indices as bytes") && at.Type == layout.Uint8 {
 		rules = nil
@@ -335,7 +336,7 @@ func (q *refQueue) Take(dst, src, at device.Operand, by ...device.Index) error {
 	if err := q.first(q.dev.of(dst.Buffer, src.Buffer, at.Buffer), rules); err != nil {
 		return err
 	}
-	if layout.LeadNowhere(by) {
+	if indexing.LeadNowhere(by) {
 		return nil
 	}
 	by = slices.Clone(by)
@@ -359,7 +360,7 @@ func mover(dst, src device.Operand) func(p, s int64) {
 	}
 }
 
-func (q *refQueue) Put(dst, src, at device.Operand, how device.Reduction, by ...device.Index) error {
+func (q *refQueue) Put(dst, src, at device.Operand, how device.Reduction, by ...layout.Index) error {
 	rules := backend.CheckPut(&dst, &src, &at, how, by)
 	if q.dev.has("puts meet") && dst.Buffer == src.Buffer && dst.Buffer != nil {
 		rules = nil
@@ -367,13 +368,13 @@ func (q *refQueue) Put(dst, src, at device.Operand, how device.Reduction, by ...
 	if err := q.first(q.dev.of(dst.Buffer, src.Buffer, at.Buffer), rules); err != nil {
 		return err
 	}
-	if layout.LeadNowhere(by) {
+	if indexing.LeadNowhere(by) {
 		return nil
 	}
 	by = slices.Clone(by)
 	return q.count(dst, func() {
 		move := mover(dst, src)
-		if how != device.Set {
+		if how != device.ReduceSet {
 			move = func(p, s int64) { oracle.Reduce(memory(dst.Buffer), p, memory(src.Buffer), s, dst.Type, how) }
 		}
 		if q.dev.has("first put wins") {

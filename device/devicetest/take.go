@@ -36,11 +36,11 @@ func (r runner) take(t *testing.T) {
 				shape := []int64{5, width}
 				row := oracle.Case{
 					Op: oracle.OpTake, DstType: dtype, SrcType: dtype, AtType: at, Dst: dense(int64(seed%9), 5, width), Src: strided(shape, []int64{0, 1}, int64(seed%3)*16),
-					At: strided(shape, []int64{1, 0}, 1), By: []device.Index{{Extent: 7, Stride: width}}, Wrong: int(seed % 8 / 7),
+					At: strided(shape, []int64{1, 0}, 1), By: []layout.Index{{Extent: 7, Stride: width}}, Wrong: int(seed % 8 / 7),
 				}
 				column := row
 				column.Dst, column.Src = strided(shape, []int64{1, 5}, 3), strided(shape, []int64{0, 7}, 5)
-				column.By = []device.Index{{Extent: 7, Stride: 1}}
+				column.By = []layout.Index{{Extent: 7, Stride: 1}}
 				each := row
 				each.At = dense(0, 5, width)
 				for _, c := range []oracle.Case{row, column, each} {
@@ -56,7 +56,7 @@ func (r runner) take(t *testing.T) {
 			for wrong := range 2 {
 				shared.check(oracle.Case{
 					Op: oracle.OpTake, DstType: dtype, SrcType: dtype, AtType: layout.Int32, Dst: dense(0, 400000), Src: l, At: dense(0, 400000),
-					By: []device.Index{{Extent: 999, Stride: 3}}, Wrong: wrong,
+					By: []layout.Index{{Extent: 999, Stride: 3}}, Wrong: wrong,
 				}, 1)
 			}
 		}
@@ -120,8 +120,8 @@ func (r runner) takeRules(t *testing.T) {
 	}
 	ints := func(off int64, dims ...int64) device.Operand { return operand(at, layout.Int64, dense(off, dims...)) }
 	one := operand(b, layout.Uint8, strided([]int64{4}, []int64{0}, 0))
-	by := func(extent, stride int64) []device.Index { return []device.Index{{Extent: extent, Stride: stride}} }
-	many := make([]device.Index, device.MostIndices+1)
+	by := func(extent, stride int64) []layout.Index { return []layout.Index{{Extent: extent, Stride: stride}} }
+	many := make([]layout.Index, device.MaxIndices+1)
 	for i := range many {
 		many[i].Extent = 1
 	}
@@ -129,7 +129,7 @@ func (r runner) takeRules(t *testing.T) {
 	for _, c := range []struct {
 		name         string
 		dst, src, at device.Operand
-		by           []device.Index
+		by           []layout.Index
 		kind         error
 	}{
 		{"shapes", of(a, 4), one, ints(0, 3), by(8, 1), device.ErrInvalid},
@@ -138,16 +138,16 @@ func (r runner) takeRules(t *testing.T) {
 		{"bytes as indices", of(a, 4), one, operand(at, layout.Uint8, dense(0, 4)), by(8, 1), device.ErrInvalid},
 		{"unsigned indices", of(a, 4), one, operand(at, layout.Uint64, dense(0, 4)), by(8, 1), device.ErrInvalid},
 		{"indices beyond their buffer", of(a, 4), one, ints(5, 4), by(8, 1), device.ErrInvalid},
-		{"an offset beyond", of(a, 4), one, ints(0, 4), []device.Index{{Offset: 5, Extent: 8, Stride: 1}}, device.ErrInvalid},
-		{"an offset before", of(a, 4), one, ints(0, 4), []device.Index{{Offset: -1, Extent: 8, Stride: 1}}, device.ErrInvalid},
-		{"an offset that overflows", of(a, 4), one, ints(1, 4), []device.Index{{Offset: math.MaxInt64, Extent: 8, Stride: 1}}, device.ErrInvalid},
+		{"an offset beyond", of(a, 4), one, ints(0, 4), []layout.Index{{Offset: 5, Extent: 8, Stride: 1}}, device.ErrInvalid},
+		{"an offset before", of(a, 4), one, ints(0, 4), []layout.Index{{Offset: -1, Extent: 8, Stride: 1}}, device.ErrInvalid},
+		{"an offset that overflows", of(a, 4), one, ints(1, 4), []layout.Index{{Offset: math.MaxInt64, Extent: 8, Stride: 1}}, device.ErrInvalid},
 		{"no index", of(a, 4), one, ints(0, 4), nil, device.ErrInvalid},
 		{"too many", of(a, 4), one, ints(0, 4), many, device.ErrUnsupported},
 		{"extent 0", of(a, 4), one, ints(0, 4), by(0, 1), device.ErrInvalid},
-		{"extent 0, clamped", of(a, 4), one, ints(0, 4), []device.Index{{Outside: device.OutsideClamp}}, device.ErrInvalid},
-		{"extent 0, clamped to 0", of(a, 4), one, ints(0, 4), []device.Index{{Outside: device.OutsideClampZero}}, device.ErrInvalid},
-		{"extents 0, one of them skipped", of(a, 4), one, ints(0, 4), []device.Index{{Outside: device.OutsideSkip}, {}}, device.ErrInvalid},
-		{"extent 0, dst and its buffer", of(a, 65), of(b, 65), operand(at, layout.Int64, strided([]int64{65}, []int64{0}, 0)), []device.Index{{Outside: device.OutsideSkip}}, device.ErrInvalid},
+		{"extent 0, clamped", of(a, 4), one, ints(0, 4), []layout.Index{{OutOfRange: layout.OutOfRangeClamp}}, device.ErrInvalid},
+		{"extent 0, clamped to 0", of(a, 4), one, ints(0, 4), []layout.Index{{OutOfRange: layout.OutOfRangeClampZero}}, device.ErrInvalid},
+		{"extents 0, one of them skipped", of(a, 4), one, ints(0, 4), []layout.Index{{OutOfRange: layout.OutOfRangeSkip}, {}}, device.ErrInvalid},
+		{"extent 0, dst and its buffer", of(a, 65), of(b, 65), operand(at, layout.Int64, strided([]int64{65}, []int64{0}, 0)), []layout.Index{{OutOfRange: layout.OutOfRangeSkip}}, device.ErrInvalid},
 		{"extent -1", of(a, 4), one, ints(0, 4), by(-1, 1), device.ErrInvalid},
 		{"src is reached beyond", of(a, 4), one, ints(0, 4), by(65, 1), device.ErrInvalid},
 		{"src is reached far beyond", of(a, 4), one, ints(0, 4), by(math.MaxInt64, math.MaxInt64), device.ErrInvalid},
@@ -173,7 +173,7 @@ func (r runner) takeRules(t *testing.T) {
 	// What is nothing to do, and what is just within the rules.
 	before = rig.dev.Stats()
 	rig.ok(rig.q.Take(of(a, 0), of(b, 0), ints(0, 0), by(0, 1)...))
-	nothing := []device.Index{{Outside: device.OutsideSkip, Stride: 1}, {Extent: 2, Stride: 1}}
+	nothing := []layout.Index{{OutOfRange: layout.OutOfRangeSkip, Stride: 1}, {Extent: 2, Stride: 1}}
 	empty := rig.buffer(nil)
 	rig.ok(rig.q.Take(of(a, 4), one, ints(0, 4), nothing...))
 	rig.ok(rig.q.Take(of(a, 4), of(empty, 4), ints(0, 4), nothing[:1]...)) // of a table without rows
@@ -209,7 +209,7 @@ func (r runner) takeOrder(t *testing.T) {
 	one := func(b device.Buffer) device.Operand {
 		return operand(b, layout.Uint8, strided([]int64{n}, []int64{0}, 0))
 	}
-	by := device.Index{Extent: n, Stride: 1}
+	by := layout.Index{Extent: n, Stride: 1}
 	ints := func(b device.Buffer) device.Operand { return operand(b, layout.Int64, dense(0, n)) }
 	row := func(b device.Buffer) device.Operand { return operand(b, layout.Uint8, dense(0, n)) }
 	shift := make([]int64, n)
@@ -265,7 +265,7 @@ func (r runner) takeOrder(t *testing.T) {
 
 	// All of a large index and a large extent is told, though they may be noted in
 	// words of 32 bits.
-	far := device.Index{Extent: 3<<40 | 5<<31 | 7, Stride: 0}
+	far := layout.Index{Extent: 3<<40 | 5<<31 | 7, Stride: 0}
 	beyond := far.Extent | 1<<50
 	late := rig.indices(slices.Repeat([]int64{beyond}, n)...)
 	told = rig.q.Take(row(b), one(a), ints(late), far)

@@ -53,7 +53,7 @@ var abilities = map[string][2]func(any) bool{
 	"HostMemory":      {has[device.HostMemory], finds[device.HostMemory]},
 	"KernelNamer":     {has[device.KernelNamer], finds[device.KernelNamer]},
 	"Launcher":        {has[device.Launcher], finds[device.Launcher]},
-	"Noter":           {has[device.Noter], finds[device.Noter]},
+	"Diagnostics":     {has[device.Diagnostics], finds[device.Diagnostics]},
 	"PeerQueue":       {has[device.PeerQueue], finds[device.PeerQueue]},
 	"Preloader":       {has[device.Preloader], finds[device.Preloader]},
 	"Recorder":        {has[device.Recorder], finds[device.Recorder]},

@@ -77,7 +77,7 @@ func (c *canvas) save(path string) error {
 func savePlanes(path string, planes *tensor.Tensor) error {
 	height, width := int(planes.Dim(1)*planes.Dim(2)), int(planes.Dim(3))
 	picture := image.NewGray(image.Rect(0, 0, width, height))
-	if err := planes.Read(picture.Pix); err != nil {
+	if err := planes.ReadInto(picture.Pix); err != nil {
 		return err
 	}
 	return savePicture(path, picture)

@@ -97,7 +97,7 @@ func (q *damagedQueue) Fill(dst device.Operand, pattern []byte) error {
 func (q *damagedQueue) Convert(dst, src device.Operand, how device.Rounding) error {
 	return q.after(q.Queue.Convert(dst, src, how), dst)
 }
-func (q *damagedQueue) Take(dst, src, at device.Operand, by ...device.Index) error {
+func (q *damagedQueue) Take(dst, src, at device.Operand, by ...layout.Index) error {
 	return q.after(q.Queue.Take(dst, src, at, by...), dst)
 }
 func (q *damagedQueue) Dequantize(dst, src device.Operand, by device.Scaling) error {

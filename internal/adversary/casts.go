@@ -25,7 +25,7 @@ func init() {
 func tryCast(t *Trial) error {
 	types := numbers()
 	from, to := types[t.Rand.IntN(len(types))], types[t.Rand.IntN(len(types))]
-	how := device.Rounding{Unsaturated: t.Rand.IntN(2) == 0, Scale: device.Direction(t.Rand.IntN(3)), Legacy: t.Rand.IntN(2) == 0}
+	how := device.Rounding{Unsaturated: t.Rand.IntN(2) == 0, Scale: device.RoundDirection(t.Rand.IntN(3)), Legacy: t.Rand.IntN(2) == 0}
 	patterns := make([]uint64, 1+t.Rand.IntN(300))
 	a := ndarray.Array{Dims: []int64{int64(len(patterns))}}
 	for i := range patterns {

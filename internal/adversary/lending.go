@@ -229,7 +229,10 @@ func (b borrower) step(o *loan) error {
 		}
 		return r.may(err)
 	case 4:
-		x, err := r.x.Kept("Kept")
+		x, err := r.x.Alias()
+		if err == nil {
+			err = tensor.Keep(x)
+		}
 		if err != nil {
 			return r.may(err)
 		}

@@ -20,11 +20,11 @@ const loanBytes = 64
 func (b borrower) begin() (*loan, error) {
 	switch b.rng.IntN(5) {
 	case 0:
-		return b.buffer("FromBuffer, lent", true, false)
+		return b.buffer("BorrowBuffer", true, false)
 	case 1:
-		return b.buffer("FromBuffer", false, false)
+		return b.buffer("OwnBuffer", false, false)
 	case 2:
-		return b.buffer("FromSharedBuffer", false, true)
+		return b.buffer("ShareBuffer", false, true)
 	case 3:
 		return b.fromHost()
 	}
@@ -56,12 +56,14 @@ func (o *loan) over(s *tensor.Stream, mem device.Buffer, lend, shared bool) erro
 	if err != nil {
 		return err
 	}
-	var x *tensor.Tensor
-	if shared {
-		x, err = tensor.FromSharedBuffer(s, mem, layout.Int32, l)
-	} else {
-		x, err = tensor.FromBuffer(s, mem, layout.Int32, l, lend)
+	make := tensor.OwnBuffer
+	switch {
+	case shared:
+		make = tensor.ShareBuffer
+	case lend:
+		make = tensor.BorrowBuffer
 	}
+	x, err := make(s, mem, layout.Int32, l)
 	if err == nil {
 		o.refs = append(o.refs, &ref{x: x})
 	}
@@ -104,7 +106,7 @@ func (b borrower) adopted() (*loan, error) {
 	s := b.stream()
 	adopter, ok := device.As[device.HostAdopter](s.Device())
 	if !ok {
-		return b.buffer("FromBuffer", false, false)
+		return b.buffer("OwnBuffer", false, false)
 	}
 	o := b.number("AdoptHost")
 	room := make([]byte, loanBytes+16)
@@ -114,7 +116,7 @@ func (b borrower) adopted() (*loan, error) {
 	var told atomic.Int32
 	mem, err := adopter.AdoptHost(own, func() { told.Add(1) })
 	if unsupported(err) {
-		return b.buffer("FromBuffer", false, false)
+		return b.buffer("OwnBuffer", false, false)
 	}
 	if err != nil {
 		return o, err

@@ -61,8 +61,8 @@ func TestNoPoisonInZeros(t *testing.T) {
 		width := tensor.Padding{Before: 2, After: 3}
 		for what, x := range map[string]*tensor.Tensor{
 			"New":                   some,
-			"Gather of none":        made(none.Gather(0, far, device.OutsideSkip)),
-			"Gather of what is not": made(some.Gather(0, far, device.OutsideSkip)),
+			"Gather of none":        made(none.Gather(0, far, layout.OutOfRangeSkip)),
+			"Gather of what is not": made(some.Gather(0, far, layout.OutOfRangeSkip)),
 			"Pad of none":           made(none.Pad(tensor.PadConstant, nil, width, tensor.Padding{})),
 			"Pad":                   made(some.Pad(tensor.PadConstant, nil, width, tensor.Padding{Before: -2, After: 4})),
 			"Concat with none":      made(tensor.Concat(0, none, some, none)),

@@ -327,7 +327,7 @@ func (s *sequence) gather(h *handle) error {
 		return err
 	}
 	defer at.Release()
-	y, err := h.x.Gather(axis, at)
+	y, err := h.x.Gather(axis, at, layout.OutOfRangeError)
 	if wrong {
 		return refuse(y, err, device.ErrInvalid)
 	}
@@ -412,12 +412,12 @@ func (s *sequence) invalid(h *handle) error {
 		{"Unsqueeze", func() (*tensor.Tensor, error) { return h.x.Unsqueeze(rank + 1) }},
 		{"Unsqueeze", func() (*tensor.Tensor, error) { return h.x.Unsqueeze(0, 0) }},
 		{"Flatten", func() (*tensor.Tensor, error) { return h.x.Flatten(rank + 1) }},
-		{"Gather", func() (*tensor.Tensor, error) { return h.x.Gather(0, nil) }},
+		{"Gather", func() (*tensor.Tensor, error) { return h.x.Gather(0, nil, layout.OutOfRangeError) }},
 		{"Cast", func() (*tensor.Tensor, error) { return h.x.Cast(layout.DType(99), device.Rounding{}) }},
 		{"Pack", func() (*tensor.Tensor, error) { return h.x.Pack(layout.Float32) }},
 		{"New", func() (*tensor.Tensor, error) { return tensor.New(h.x.Stream(), h.of, 3, -1) }},
-		{"Read", func() (*tensor.Tensor, error) { return nil, h.x.Read(make([]byte, 1<<16)) }},
-		{"Read", func() (*tensor.Tensor, error) { return nil, h.x.Read(nil) }},
+		{"Read", func() (*tensor.Tensor, error) { return nil, h.x.ReadInto(make([]byte, 1<<16)) }},
+		{"Read", func() (*tensor.Tensor, error) { return nil, h.x.ReadInto(nil) }},
 	}
 	c := calls[s.rng.IntN(len(calls))]
 	s.note("an invalid %s of %v", c.name, h)

@@ -105,7 +105,7 @@ func (s *sequence) put(h *handle) error {
 	}
 	defer at.Release()
 	s.note("Put of %v to %v along axis %d, at %v", src, h, axis, indices)
-	if err := s.write(func() error { return h.x.Put(axis, at, src.x) }); err != nil {
+	if err := s.write(func() error { return h.x.Put(axis, at, src.x, device.ReduceSet, layout.OutOfRangeError) }); err != nil {
 		return err
 	}
 	h.set(into, src.array())

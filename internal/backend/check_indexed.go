@@ -4,12 +4,13 @@ import (
 	"fmt"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/indexing"
 	"github.com/restride/restride/layout"
 )
 
 // CheckTake checks the rules of Queue.Take, but for what the indices in memory
 // are.
-func CheckTake(dst, src, at *device.Operand, by []device.Index) error {
+func CheckTake(dst, src, at *device.Operand, by []layout.Index) error {
 	const op = "Take"
 	if err := CheckOperand(op, "dst", dst); err != nil {
 		return err
@@ -24,7 +25,7 @@ func CheckTake(dst, src, at *device.Operand, by []device.Index) error {
 }
 
 // CheckPut checks the rules of Queue.Put, but for what the indices in memory are.
-func CheckPut(dst, src, at *device.Operand, how device.Reduction, by []device.Index) error {
+func CheckPut(dst, src, at *device.Operand, how device.Reduction, by []layout.Index) error {
 	const op = "Put"
 	if err := checkMoved(op, "dst", dst, by); err != nil {
 		return err
@@ -35,10 +36,10 @@ func CheckPut(dst, src, at *device.Operand, how device.Reduction, by []device.In
 	if !how.Valid() {
 		return invalid(op, "%v to %v: there is no %v", *src, *dst, how)
 	}
-	if how != device.Set && dst.Type != src.Type {
+	if how != device.ReduceSet && dst.Type != src.Type {
 		return invalid(op, "%v to %v: to %v, the types must be the same", *src, *dst, how)
 	}
-	if how != device.Set && !device.Reduces(dst.Type) {
+	if how != device.ReduceSet && !device.Reduces(dst.Type) {
 		return layout.Errorf(device.ErrUnsupported, op, "%v to %v: %v is for bool, integers, float16, bfloat16, float and double", *src, *dst, how)
 	}
 	return checkIndexed(op, dst, src, at, by, true)
@@ -46,15 +47,15 @@ func CheckPut(dst, src, at *device.Operand, how device.Reduction, by []device.In
 
 // checkMoved checks the operand whose elements indices name: where they name none, it needs
 // no place for one.
-func checkMoved(op, role string, o *device.Operand, by []device.Index) error {
-	if layout.LeadNowhere(by) {
+func checkMoved(op, role string, o *device.Operand, by []layout.Index) error {
+	if indexing.LeadNowhere(by) {
 		return checkType(op, role, o)
 	}
 	return CheckOperand(op, role, o)
 }
 
 // checkIndexed checks what takes and puts have in common. put: the indices are dst's.
-func checkIndexed(op string, dst, src, at *device.Operand, by []device.Index, put bool) error {
+func checkIndexed(op string, dst, src, at *device.Operand, by []layout.Index, put bool) error {
 	if err := CheckOperand(op, "at", at); err != nil {
 		return err
 	}
@@ -71,33 +72,33 @@ func checkIndexed(op string, dst, src, at *device.Operand, by []device.Index, pu
 		return invalid(op, "%v to %v by %v: the shapes differ", *src, *dst, *at)
 	case len(by) == 0:
 		return invalid(op, "%v to %v: no index is given", *src, *dst)
-	case len(by) > device.MostIndices:
-		return layout.Errorf(device.ErrUnsupported, op, "%v to %v: %d indices for an element; at most %d are supported", *src, *dst, len(by), device.MostIndices)
+	case len(by) > device.MaxIndices:
+		return layout.Errorf(device.ErrUnsupported, op, "%v to %v: %d indices for an element; at most %d are supported", *src, *dst, len(by), device.MaxIndices)
 	}
 	for i := range by {
 		if by[i].Extent < 0 {
 			return invalid(op, "%v to %v: index %d has extent %d", *src, *dst, i, by[i].Extent)
 		}
-		if !by[i].Outside.Valid() {
-			return invalid(op, "%v to %v: index %d has %v", *src, *dst, i, by[i].Outside)
+		if !by[i].OutOfRange.Valid() {
+			return invalid(op, "%v to %v: index %d has %v", *src, *dst, i, by[i].OutOfRange)
 		}
 	}
 	if dst.Layout.Count() == 0 {
 		return nil
 	}
 	for i := range by {
-		if by[i].Extent == 0 && by[i].Outside != device.OutsideSkip {
+		if by[i].Extent == 0 && by[i].OutOfRange != layout.OutOfRangeSkip {
 			return invalid(op, "%v to %v: index %d has extent 0, in which no index lies", *src, *dst, i)
 		}
 	}
-	if layout.LeadNowhere(by) {
+	if indexing.LeadNowhere(by) {
 		return nil
 	}
-	ofDst, ofSrc, moved, role := []device.Index(nil), by, src, "src"
+	ofDst, ofSrc, moved, role := []layout.Index(nil), by, src, "src"
 	if put {
 		ofDst, ofSrc, moved, role = by, nil, dst, "dst"
 	}
-	lo, hi, ok := layout.Reach(&moved.Layout, by)
+	lo, hi, ok := indexing.Reach(&moved.Layout, by)
 	if !ok || !reaches(moved, lo, hi) {
 		return invalid(op, "%s %v reaches beyond its buffer of size %d by its indices %v", role, *moved, moved.Buffer.Size(), by)
 	}
@@ -122,8 +123,8 @@ func checkIndexed(op string, dst, src, at *device.Operand, by []device.Index, pu
 
 // BytesOf returns the first and the last byte (of strings: the string) of an
 // operand that has elements, all of them in its buffer: with indices, of all that they reach.
-func BytesOf(o *device.Operand, by []device.Index) (ends [2]int64) {
-	lo, hi, _ := layout.Reach(&o.Layout, by)
+func BytesOf(o *device.Operand, by []layout.Index) (ends [2]int64) {
+	lo, hi, _ := indexing.Reach(&o.Layout, by)
 	switch w := int64(o.Type.Bits()); {
 	case w == 0:
 		return [2]int64{lo, hi}

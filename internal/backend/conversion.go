@@ -51,7 +51,7 @@ func CheckConvert(dst, src *device.Operand, how device.Rounding) error {
 			return invalid(op, "%v to %v: complex numbers are not converted", *src, *dst)
 		}
 	}
-	if how.Scale > device.Nearest {
+	if how.Scale > device.RoundNearest {
 		return invalid(op, "%v to %v: %d is no way to round", *src, *dst, how.Scale)
 	}
 	return checkBytesApart(op, dst, src)

@@ -60,7 +60,7 @@ func (q *queue) Convert(dst, src device.Operand, how device.Rounding) error {
 	return q.launch(&dst, backend.CheckConvert(&dst, &src, how))
 }
 
-func (q *queue) Take(dst, src, at device.Operand, by ...device.Index) error {
+func (q *queue) Take(dst, src, at device.Operand, by ...layout.Index) error {
 	return q.launch(&dst, backend.CheckTake(&dst, &src, &at, by))
 }
 
@@ -80,7 +80,7 @@ func (q *queue) Where(dst, cond, a, b device.Operand) error {
 	return q.launch(&dst, backend.CheckWhere(&dst, &cond, &a, &b))
 }
 
-func (q *queue) Put(dst, src, at device.Operand, how device.Reduction, by ...device.Index) error {
+func (q *queue) Put(dst, src, at device.Operand, how device.Reduction, by ...layout.Index) error {
 	return q.launch(&dst, backend.CheckPut(&dst, &src, &at, how, by))
 }
 

@@ -256,7 +256,7 @@ func (p *Program) kernels() error {
 }
 
 // rows is a list of row numbers, and the operands that gather those rows of a table.
-func (p *Program) rows(table, dst, at device.Buffer, list ...int32) (to, from, indices device.Operand, by device.Index, err error) {
+func (p *Program) rows(table, dst, at device.Buffer, list ...int32) (to, from, indices device.Operand, by layout.Index, err error) {
 	var b []byte
 	for _, n := range list {
 		b = binary.LittleEndian.AppendUint32(b, uint32(n))
@@ -273,7 +273,7 @@ func (p *Program) rows(table, dst, at device.Buffer, list ...int32) (to, from, i
 		return device.Operand{Buffer: b, Layout: l, Type: t}
 	}
 	to, from = operand(dst, layout.Float32, side, 1), operand(table, layout.Float32, 0, 1)
-	return to, from, operand(at, layout.Int32, 1, 0), device.Index{Extent: side, Stride: side}, nil
+	return to, from, operand(at, layout.Int32, 1, 0), layout.Index{Extent: side, Stride: side}, nil
 }
 
 // indices gathers and scatters rows.
@@ -297,7 +297,7 @@ func (p *Program) indices() error {
 	}
 	to, from, at, by, err = p.rows(b[0], b[1], b[2], 9, 8, 7, 6)
 	if err == nil {
-		err = p.Queue.Put(from, to, at, device.Set, by)
+		err = p.Queue.Put(from, to, at, device.ReduceSet, by)
 	}
 	if err != nil {
 		return err
@@ -451,7 +451,7 @@ func (p *Program) user() error {
 	if err := p.Queue.Write(b, 0, numbers(12)[:256]); err != nil {
 		return err
 	}
-	if err := p.Queue.(device.Launcher).Launch(k, device.Grid{2}, device.Grid{32}, b, device.Local(4*32)); err != nil {
+	if err := p.Queue.(device.Launcher).Launch(k, device.Dim3{2}, device.Dim3{32}, b, device.Local(4*32)); err != nil {
 		return err
 	}
 	if err := p.Read(p.Queue, "what a kernel of the user's made", b); err != nil {

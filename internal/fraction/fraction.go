@@ -10,6 +10,7 @@ import (
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/internal/numeric"
+	"github.com/restride/restride/internal/rounding"
 	"github.com/restride/restride/layout"
 )
 
@@ -81,17 +82,17 @@ func Bits(t layout.DType, v Value, how device.Rounding) uint64 {
 		return nanBits(t, f, sign, how)
 	}
 	if v.Exact != nil {
-		if p, fits := floatBits(f, new(big.Rat).Abs(v.Exact), how.Truncates(t)); fits {
+		if p, fits := floatBits(f, new(big.Rat).Abs(v.Exact), rounding.Truncates(how, t)); fits {
 			if p == 0 && f.Special == numeric.NegativeZero {
 				return 0
 			}
 			return p | sign
 		}
 	}
-	switch how.Excess(t) {
-	case device.ToLargest:
+	switch rounding.OverflowOf(how, t) {
+	case rounding.ToLargest:
 		return largest(f) | sign
-	case device.ToInfinity:
+	case rounding.ToInfinity:
 		return (1<<f.Exponent-1)<<f.Mantissa | sign
 	}
 	return nanBits(t, f, sign, how)
@@ -196,7 +197,7 @@ func integerBits(t layout.DType, v Value, how device.Rounding) uint64 {
 	high.Sub(high, big.NewInt(1))
 	whole := new(big.Int)
 	switch {
-	case v.NaN, v.Infinite && how.Wraps(t):
+	case v.NaN, v.Infinite && rounding.Wraps(how, t):
 		return 0
 	case v.Infinite && v.Negative:
 		whole = low
@@ -207,7 +208,7 @@ func integerBits(t layout.DType, v Value, how device.Rounding) uint64 {
 		if t.Bits() < 8 {
 			whole = nearest(v.Exact)
 		}
-		if v.Integer || how.Wraps(t) {
+		if v.Integer || rounding.Wraps(how, t) {
 			break
 		}
 		if whole.Cmp(low) < 0 {
@@ -250,7 +251,7 @@ func scaleBits(v Value, how device.Rounding) uint64 {
 	e := exponent(size)
 	below := power(e)
 	switch beyond := size.Cmp(below) > 0; {
-	case how.Scale == device.Up && beyond, how.Scale == device.Nearest && size.Cmp(Half(below, power(e+1))) >= 0:
+	case how.Scale == device.RoundUp && beyond, how.Scale == device.RoundNearest && size.Cmp(Half(below, power(e+1))) >= 0:
 		e++
 	}
 	switch {

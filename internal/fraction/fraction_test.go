@@ -43,10 +43,10 @@ func TestCast(t *testing.T) {
 		{layout.Uint8, layout.Float32, float(float32(math.NaN())), 0, device.Rounding{}},
 		{layout.Bool, layout.Float32, float(float32(math.NaN())), 1, device.Rounding{}},
 		{layout.Float4E2M1, layout.Float32, float(2.5), 4, device.Rounding{}}, // to 2, which is even
-		{layout.Float8E8M0, layout.Float32, float(1.5), 128, device.Rounding{Scale: device.Nearest}},
-		{layout.Float8E8M0, layout.Float32, float(1.5), 127, device.Rounding{Scale: device.Down}},
+		{layout.Float8E8M0, layout.Float32, float(1.5), 128, device.Rounding{Scale: device.RoundNearest}},
+		{layout.Float8E8M0, layout.Float32, float(1.5), 127, device.Rounding{Scale: device.RoundDown}},
 		{layout.Float8E8M0, layout.Float32, float(math.MaxFloat32), 255, loose},
-		{layout.Float8E8M0, layout.Float32, float(math.MaxFloat32), 254, device.Rounding{Unsaturated: true, Scale: device.Down}},
+		{layout.Float8E8M0, layout.Float32, float(math.MaxFloat32), 254, device.Rounding{Unsaturated: true, Scale: device.RoundDown}},
 		{layout.Float8E8M0, layout.Float32, 0, 0, device.Rounding{}},
 	} {
 		require.Equalf(t, c.want, Cast(c.to, c.from, c.in, c.how), "%v %#x to %v, %+v", c.from, c.in, c.to, c.how)

@@ -181,7 +181,7 @@ func (q *Queue) flowIndexed(c *call, p *page) {
 		ofDst, ofSrc = ofSrc, ofDst
 	}
 	to := partOf(c.operands[planner.Dst], ofDst)
-	if slices.ContainsFunc(c.By, func(x layout.Index) bool { return x.Outside == layout.OutsideSkip }) {
+	if slices.ContainsFunc(c.By, func(x layout.Index) bool { return x.OutOfRange == layout.OutOfRangeSkip }) {
 		to.dense = false // elements may stay as they are
 	}
 	at := c.operands[planner.At]

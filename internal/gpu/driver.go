@@ -4,7 +4,7 @@
 //
 // A driver implements [Driver], [Stream] and [Event]; [New] makes a device of it,
 // which the driver's package embeds in its own. What only some drivers can do is in
-// [Capturer], [Peer] and [Launcher], which their streams implement, [Lent], [Loader],
+// [Capturer], [Peer] and [Launcher], which their streams implement, [Borrowed], [Loader],
 // [Trimmer], [Divider], [Copier] and [GLDriver]. A driver knows nothing of buffers, queues and
 // layouts. Packages opencl and cuda have one each, in files of the same names; package
 // gputest has the tests for a new one.
@@ -125,8 +125,8 @@ type Stream interface {
 	Close() error
 }
 
-// Lent is implemented by streams that may be another's.
-type Lent interface {
+// Borrowed is implemented by streams that may be another's.
+type Borrowed interface {
 	// Captured reports whether the stream's owner is capturing it: what is queued becomes
 	// part of that, and a wait ends it.
 	Captured() bool

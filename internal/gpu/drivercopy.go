@@ -39,8 +39,8 @@ func (d *Device) CopyByDriver(q device.Queue, dst, src device.Buffer, bytes int6
 		return nil
 	}
 	return While(d, op, func() error {
-		// Before, too: Used refuses buffers that are freed.
-		if err := queue.Used(dst, src); err != nil {
+		// Before, too: MarkUsed refuses buffers that are freed.
+		if err := queue.MarkUsed(dst, src); err != nil {
 			return err
 		}
 		to, from := dst.(*Buffer), src.(*Buffer)
@@ -48,6 +48,6 @@ func (d *Device) CopyByDriver(q device.Queue, dst, src device.Buffer, bytes int6
 			return err
 		}
 		to.depend(0, bytes, true, from.suspects(0, bytes, nil))
-		return queue.Used(dst, src)
+		return queue.MarkUsed(dst, src)
 	})
 }

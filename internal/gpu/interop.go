@@ -6,17 +6,17 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// Used notes that work that others queued on the queue's stream uses buffers: freeing
+// MarkUsed notes that work that others queued on the queue's stream uses buffers: freeing
 // them takes account of it as of the queue's own. It is called after the work was
 // queued and before the buffers are freed.
-func (q *Queue) Used(buffers ...device.Buffer) error {
-	if err := q.begin("Used"); err != nil {
+func (q *Queue) MarkUsed(buffers ...device.Buffer) error {
+	if err := q.begin("MarkUsed"); err != nil {
 		return err
 	}
 	defer q.mu.Unlock()
 	q.seq++
 	for _, b := range buffers {
-		if _, err := q.use("Used", "a buffer", b); err != nil {
+		if _, err := q.use("MarkUsed", "a buffer", b); err != nil {
 			return err
 		}
 	}
@@ -48,7 +48,7 @@ func CheckWords(op string, bytes int64) error {
 // is within While.
 func AdoptStream(d *Device, s Stream) *Queue {
 	q := &Queue{dev: d, stream: s, number: queueNumber.Add(1)}
-	q.lent, _ = s.(Lent)
+	q.borrowed, _ = s.(Borrowed)
 	var load func([]byte) (Mem, error)
 	var free func(Mem)
 	if l, ok := d.driver.(Loader); ok {

@@ -101,7 +101,7 @@ func (d *Device) releaseKernels() error {
 // Launch queues a kernel of the user's. Which of its arguments it writes is not known: so
 // that none is taken for wrong that is not, it waits until it is known what the buffers
 // are worth.
-func (q *Queue) Launch(kernel device.Kernel, grid, block device.Grid, args ...any) error {
+func (q *Queue) Launch(kernel device.Kernel, grid, block device.Dim3, args ...any) error {
 	const op = "Launch"
 	k, ok := kernel.(*Kernel)
 	if !ok || k == nil {
@@ -119,7 +119,7 @@ func (q *Queue) Launch(kernel device.Kernel, grid, block device.Grid, args ...an
 }
 
 // launchUser is Launch, unless there are outcomes that a buffer depends on.
-func (q *Queue) launchUser(k *Kernel, grid, block device.Grid, args []any) ([]*outcome, error) {
+func (q *Queue) launchUser(k *Kernel, grid, block device.Dim3, args []any) ([]*outcome, error) {
 	const op = "Launch"
 	if err := q.begin(op); err != nil {
 		return nil, err
@@ -175,7 +175,7 @@ func (k *Kernel) call(op string) string { return op + " of kernel " + quote.Name
 
 // filled makes ones of the zeros that stand for them, those at the end behind the first
 // extent. It reports whether no other extent is 0.
-func filled(g *device.Grid) bool {
+func filled(g *device.Dim3) bool {
 	for i := len(g) - 1; i > 0 && g[i] == 0; i-- {
 		g[i] = 1
 	}
@@ -183,7 +183,7 @@ func filled(g *device.Grid) bool {
 }
 
 // check checks a kernel against the device and the size of its blocks.
-func (k *Kernel) check(d *Device, block *device.Grid) error {
+func (k *Kernel) check(d *Device, block *device.Dim3) error {
 	some, threads := filled(block), uint64(1)
 	for _, n := range block {
 		threads = min(threads*uint64(n), 1<<31)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/internal/backend"
+	"github.com/restride/restride/layout"
 )
 
 // mark says that bytes [lo, hi) of a buffer depend on an outcome.
@@ -99,7 +100,7 @@ type part struct {
 }
 
 // partOf returns what an operand reaches, with indices if it has some.
-func partOf(o *device.Operand, by []device.Index) part {
+func partOf(o *device.Operand, by []layout.Index) part {
 	ends := backend.BytesOf(o, by)
 	p := part{b: o.Buffer.(*Buffer), lo: ends[0], hi: ends[1] + 1}
 	p.dense = len(by) == 0 && o.Layout.Count()*int64(o.Type.Bits()) == 8*(p.hi-p.lo)

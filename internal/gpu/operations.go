@@ -6,6 +6,7 @@ import (
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/internal/backend"
 	"github.com/restride/restride/internal/planner"
+	"github.com/restride/restride/layout"
 )
 
 // Copy copies every element of src to the element of dst with the same index.
@@ -55,7 +56,7 @@ func (q *Queue) Convert(dst, src device.Operand, how device.Rounding) error {
 }
 
 // Take copies the elements of src that indices name to dst.
-func (q *Queue) Take(dst, src, at device.Operand, by ...device.Index) error {
+func (q *Queue) Take(dst, src, at device.Operand, by ...layout.Index) error {
 	if err := q.begin("Take"); err != nil {
 		return err
 	}
@@ -69,7 +70,7 @@ func (q *Queue) Take(dst, src, at device.Operand, by ...device.Index) error {
 }
 
 // Put copies the elements of src to those of dst that indices name.
-func (q *Queue) Put(dst, src, at device.Operand, how device.Reduction, by ...device.Index) error {
+func (q *Queue) Put(dst, src, at device.Operand, how device.Reduction, by ...layout.Index) error {
 	if err := q.begin("Put"); err != nil {
 		return err
 	}
@@ -82,7 +83,7 @@ func (q *Queue) Put(dst, src, at device.Operand, how device.Reduction, by ...dev
 
 // put queues a checked put: one launch, or a half after the other where a reduction takes
 // more rounds of loops than the device does.
-func (q *Queue) put(dst, src, at *device.Operand, how device.Reduction, by []device.Index) error {
+func (q *Queue) put(dst, src, at *device.Operand, how device.Reduction, by []layout.Index) error {
 	c := newCall(planner.OpPut, operands{dst, src, planner.At: at})
 	c.By, c.Reduction = by, how
 	err := q.run(&c, nil)

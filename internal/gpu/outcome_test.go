@@ -259,9 +259,9 @@ func TestOutcomesOfOperations(t *testing.T) {
 		return o
 	}
 	f, i8, u4, at, truth := layout.Float32, layout.Int8, layout.Uint4, layout.Int32, layout.Bool
-	by := device.Index{Extent: n, Stride: 1}
+	by := layout.Index{Extent: n, Stride: 1}
 	skips := by
-	skips.Outside = device.OutsideSkip
+	skips.OutOfRange = layout.OutOfRangeSkip
 	for name, op := range map[string]struct {
 		operands []device.Operand
 		writes   int // how many of the first operands
@@ -284,8 +284,8 @@ func TestOutcomesOfOperations(t *testing.T) {
 		"Take": {[]device.Operand{of(f), of(f, 0), of(at)}, 1, 1, func(o []device.Operand) error { return q.Take(o[0], o[1], o[2], by) }},
 		// Elements that are skipped stay as they are: dst is read, too.
 		"TakeSome": {[]device.Operand{of(f), of(f, 0), of(at)}, 1, 0, func(o []device.Operand) error { return q.Take(o[0], o[1], o[2], skips) }},
-		"Put":      {[]device.Operand{of(f, 0), of(f), of(at)}, 1, 0, func(o []device.Operand) error { return q.Put(o[0], o[1], o[2], device.Set, by) }},
-		"Add":      {[]device.Operand{of(f, 0), of(f), of(at)}, 1, 0, func(o []device.Operand) error { return q.Put(o[0], o[1], o[2], device.Add, by) }},
+		"Put":      {[]device.Operand{of(f, 0), of(f), of(at)}, 1, 0, func(o []device.Operand) error { return q.Put(o[0], o[1], o[2], device.ReduceSet, by) }},
+		"Add":      {[]device.Operand{of(f, 0), of(f), of(at)}, 1, 0, func(o []device.Operand) error { return q.Put(o[0], o[1], o[2], device.ReduceAdd, by) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for read := op.reads; read < len(op.operands); read++ {

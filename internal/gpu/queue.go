@@ -35,7 +35,7 @@ type Queue struct {
 	pins     []pin
 	capture  *capture // nil: work is run, not captured
 	replays  map[*replay]struct{}
-	lent     Lent // nil: the stream is nobody else's
+	borrowed Borrowed // nil: the stream is nobody else's
 
 	// For flow, so that it allocates nothing.
 	parts     []part
@@ -77,7 +77,7 @@ func (q *Queue) begin(op string) error {
 
 // lentOut reports whether the stream's owner is capturing it.
 func (q *Queue) lentOut() bool {
-	return q.lent != nil && !q.closed && q.capture == nil && q.lent.Captured()
+	return q.borrowed != nil && !q.closed && q.capture == nil && q.borrowed.Captured()
 }
 
 func lentOutError(op string) error {

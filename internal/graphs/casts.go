@@ -26,7 +26,7 @@ func (b *builder) target(op string, v Value) (out Value, attrs []model.Attr, ok 
 		how.Unsaturated = true
 	}
 	if b.opset >= 24 && b.rng.IntN(2) == 0 {
-		how.Scale = device.Direction(b.rng.IntN(3))
+		how.Scale = device.RoundDirection(b.rng.IntN(3))
 		attrs = append(attrs, model.Attr{Name: "round_mode", Value: []string{"up", "down", "nearest"}[how.Scale]})
 	}
 	out = Value{Kind: model.TensorType, Type: to}

@@ -42,7 +42,7 @@ type Case struct {
 	// Of a take or a put: its indices. Wrong is how many elements have one out of range.
 	At     layout.Layout
 	AtType layout.DType
-	By     []device.Index
+	By     []layout.Index
 	Wrong  int
 
 	// Of a map: where in its buffer the table begins, whose type is DstType.
@@ -124,9 +124,9 @@ func howString(r device.Rounding) string {
 		words = append(words, "unsaturated")
 	}
 	switch r.Scale {
-	case device.Down:
+	case device.RoundDown:
 		words = append(words, "down")
-	case device.Nearest:
+	case device.RoundNearest:
 		words = append(words, "nearest")
 	}
 	if r.Legacy {
@@ -141,9 +141,9 @@ func parseHow(list string) (r device.Rounding, ok bool) {
 		case "unsaturated":
 			r.Unsaturated = true
 		case "down":
-			r.Scale = device.Down
+			r.Scale = device.RoundDown
 		case "nearest":
-			r.Scale = device.Nearest
+			r.Scale = device.RoundNearest
 		case "legacy":
 			r.Legacy = true
 		default:

@@ -3,6 +3,7 @@ package oracle
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,8 +16,8 @@ func (c Case) indicesString() string {
 	by := make([]string, len(c.By))
 	for i, x := range c.By {
 		by[i] = join([]int64{x.Offset, x.Extent, x.Stride}, ":")
-		if x.Outside != device.OutsideError {
-			by[i] += ":" + x.Outside.String()
+		if x.OutOfRange != layout.OutOfRangeError {
+			by[i] += ":" + x.OutOfRange.String()
 		}
 	}
 	name := fmt.Sprintf("/at=%s/%v/by=%s/wrong=%d", written(c.At), c.AtType, strings.Join(by, ","), c.Wrong)
@@ -59,13 +60,15 @@ func (c *Case) parseIndices(words []string, dims []int64) (err error) {
 }
 
 // parseIndex reads an index as it is written: 0:7:5, or 0:7:5:skip.
-func parseIndex(word string) (x device.Index, err error) {
+func parseIndex(word string) (x layout.Index, err error) {
 	parts := strings.Split(word, ":")
 	if len(parts) == 4 {
-		if x.Outside, err = layout.ParseOutside(parts[3]); err != nil || x.Outside == device.OutsideError {
+		policies := []layout.OutOfRange{layout.OutOfRangeSkip, layout.OutOfRangeClamp, layout.OutOfRangeClampZero}
+		i := slices.IndexFunc(policies, func(p layout.OutOfRange) bool { return p.String() == parts[3] })
+		if i < 0 {
 			return x, fmt.Errorf("%q: an index out of range is an error, unless skip, clamp or clampzero is named", word)
 		}
-		parts = parts[:3]
+		x.OutOfRange, parts = policies[i], parts[:3]
 	}
 	numbers, err := split(strings.Join(parts, ":"), ":")
 	if err != nil || len(numbers) != 3 {

@@ -206,10 +206,10 @@ func TestRandomCovers(t *testing.T) {
 		note("an index out of range", c.Wrong > 0)
 		note("shared b", c.SharedB)
 		note("a put that names elements once", c.Once)
-		note("a reduction", c.Reduction != device.Set)
+		note("a reduction", c.Reduction != device.ReduceSet)
 		note("a put of rows", c.Op == OpPut && c.Dst.Rank() > 0 && c.At.Stride(c.Dst.Rank()-1) == 0)
 		for _, x := range c.By {
-			note("outside "+x.Outside.String(), true)
+			note("outside "+x.OutOfRange.String(), true)
 		}
 		note("mixed types", c.Op == OpCopy && c.DstType != c.SrcType)
 		note("pack", c.Op == OpConvert && c.DstType.Container() == c.SrcType)

@@ -99,7 +99,7 @@ func (c Case) walkable() error {
 		return refuse("strings, complex numbers and bits cannot be converted")
 	case c.hasIndices() && !c.walkableIndices():
 		return refuse("no indices of a take or a put")
-	case c.Reduction != device.Set && !(device.Reduces(c.DstType) && c.DstType == c.SrcType):
+	case c.Reduction != device.ReduceSet && !(device.Reduces(c.DstType) && c.DstType == c.SrcType):
 		return refuse("no elements that can be reduced")
 	case c.Op == OpMap && !c.mapped():
 		return refuse("no widths of a map")
@@ -394,7 +394,7 @@ func check[T comparable](dev device.Device, c Case, rng *rand.Rand, q device.Que
 	if err := errors.Join(unread, m.read(fromAfter, src), m.read(otherAfter, b), q.Read(moreAfter, at, 0), q.Wait()); err != nil {
 		return err
 	}
-	if c.Op == OpPut && c.Reduction == device.Set && !dev.Info().PutsInOrder {
+	if c.Op == OpPut && c.Reduction == device.ReduceSet && !dev.Info().PutsInOrder {
 		m.settle(want, got, from, more)
 	}
 	err = errors.Join(compareDst(m, c, got, want, more), compareSource(c.readBeside(), moreAfter, more))

@@ -177,7 +177,7 @@ func encodeScale(n number, how device.Rounding) uint64 {
 	}
 	p := n.exact().MantExp(nil) - 1 + 127
 	below := math.Ldexp(1, p-127)
-	if how.Scale == device.Up && n.more(below) || how.Scale == device.Nearest && !n.less(1.5*below) {
+	if how.Scale == device.RoundUp && n.more(below) || how.Scale == device.RoundNearest && !n.less(1.5*below) {
 		p++
 	}
 	switch {

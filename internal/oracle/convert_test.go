@@ -9,6 +9,7 @@ import (
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/internal/numeric"
+	"github.com/restride/restride/internal/rounding"
 	"github.com/restride/restride/layout"
 )
 
@@ -20,10 +21,10 @@ func TestConvertTables(t *testing.T) {
 		usual  = device.Rounding{}
 		loose  = device.Rounding{Unsaturated: true}
 		legacy = device.Rounding{Legacy: true}
-		down   = device.Rounding{Scale: device.Down}
-		near   = device.Rounding{Scale: device.Nearest}
-		downU  = device.Rounding{Scale: device.Down, Unsaturated: true}
-		nearU  = device.Rounding{Scale: device.Nearest, Unsaturated: true}
+		down   = device.Rounding{Scale: device.RoundDown}
+		near   = device.Rounding{Scale: device.RoundNearest}
+		downU  = device.Rounding{Scale: device.RoundDown, Unsaturated: true}
+		nearU  = device.Rounding{Scale: device.RoundNearest, Unsaturated: true}
 	)
 	for _, c := range []struct {
 		to   layout.DType
@@ -133,18 +134,18 @@ func TestRoundingFor(t *testing.T) {
 			continue
 		}
 		for i := range 2 * 2 * 3 {
-			how := device.Rounding{Unsaturated: i&1 != 0, Legacy: i&2 != 0, Scale: device.Direction(i / 4)}
-			matters := how.For(to) == device.Rounding{}
+			how := device.Rounding{Unsaturated: i&1 != 0, Legacy: i&2 != 0, Scale: device.RoundDirection(i / 4)}
+			matters := rounding.For(how, to) == device.Rounding{}
 			for range 3000 {
 				n := decode(layout.Float32, bytesOf(layout.Float32, Edge(rng, to, layout.Float32)), 0)
 				got := encode(to, n, how)
-				if want := encode(to, n, how.For(to)); got != want {
+				if want := encode(to, n, rounding.For(how, to)); got != want {
 					t.Fatalf("%+v to %v: %#x with %+v, %#x with what is left of it", n, to, got, how, want)
 				}
 				matters = matters || got != encode(to, n, device.Rounding{})
 			}
 			if !matters {
-				t.Errorf("%v: %+v is as good as none, but %+v is left of it", to, how, how.For(to))
+				t.Errorf("%v: %+v is as good as none, but %+v is left of it", to, how, rounding.For(how, to))
 			}
 		}
 	}

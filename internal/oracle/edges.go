@@ -15,7 +15,7 @@ import (
 // of a narrow one.
 func (c Case) season(rng *rand.Rand, src []byte) {
 	value := func() uint64 { return Edge(rng, c.DstType, c.SrcType) }
-	if format, isFloat := numeric.FloatFormatOf(c.SrcType); isFloat && c.Reduction != device.Set {
+	if format, isFloat := numeric.FloatFormatOf(c.SrcType); isFloat && c.Reduction != device.ReduceSet {
 		exponent := []int{format.Bias, format.Bias / 2, 1}[rng.IntN(3)]
 		value = func() uint64 { return term(rng, format, exponent) }
 	} else if c.Op != OpConvert && !c.scales() {

@@ -152,7 +152,7 @@ func (g generator) operation(c *Case) {
 		}
 		switch {
 		case c.Op == OpPut && device.Reduces(t) && g.chance(.3):
-			c.Reduction = device.Add + device.Reduction(g.IntN(4))
+			c.Reduction = device.ReduceAdd + device.Reduction(g.IntN(4))
 		case c.Op == OpPut:
 			c.Once = g.limits.Once || g.chance(.5)
 		}
@@ -182,7 +182,7 @@ func (g generator) operation(c *Case) {
 		if g.chance(.5) {
 			c.DstType, c.SrcType = c.SrcType, c.DstType
 		}
-		c.How = device.Rounding{Unsaturated: g.chance(.3), Scale: device.Direction(g.IntN(3)), Legacy: g.chance(.3)}
+		c.How = device.Rounding{Unsaturated: g.chance(.3), Scale: device.RoundDirection(g.IntN(3)), Legacy: g.chance(.3)}
 	case g.chance(.12):
 		c.Op, c.SrcType = OpFill, layout.Invalid
 	case g.chance(.25):
@@ -299,18 +299,18 @@ func (g generator) indexed(c *Case, elements int64) bool {
 	}
 	c.By = nil
 	for range g.between(1, 3) {
-		x := device.Index{Offset: g.Int64N(20), Extent: g.between(1, 40), Stride: g.between(-20, 40)}
+		x := layout.Index{Offset: g.Int64N(20), Extent: g.between(1, 40), Stride: g.between(-20, 40)}
 		if g.chance(.4) {
 			x.Stride = 16 * g.between(0, 8)
 		}
 		if c.Once {
-			x.Outside = device.OutsideSkip
+			x.OutOfRange = layout.OutOfRangeSkip
 			x.Stride *= g.between(1, 20)
 		} else if g.chance(.3) {
-			x.Outside = device.Outside(g.IntN(4))
+			x.OutOfRange = layout.OutOfRange(g.IntN(4))
 		}
 		if g.chance(.02) {
-			x.Extent, x.Outside = 0, device.OutsideSkip
+			x.Extent, x.OutOfRange = 0, layout.OutOfRangeSkip
 		}
 		c.By = append(c.By, x)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/internal/numeric"
+	"github.com/restride/restride/internal/rounding"
 	"github.com/restride/restride/layout"
 )
 
@@ -59,7 +60,7 @@ func (g generator) scaling(c *Case, t layout.DType) bool {
 		if g.chance(.6) && allowed(isTerm) {
 			c.SrcType = g.among(isTerm)
 		}
-		c.How.Unsaturated = g.chance(.3) && (device.Rounding{Unsaturated: true}).Excess(t) != (device.Rounding{}).Excess(t)
+		c.How.Unsaturated = g.chance(.3) && rounding.OverflowOf(device.Rounding{Unsaturated: true}, t) != rounding.OverflowOf(device.Rounding{}, t)
 		c.Terms.Precision = []layout.DType{layout.Invalid, layout.Float16, layout.BFloat16}[g.IntN(3)]
 		if g.chance(.6) {
 			c.Terms.Zero.Type = g.among(func(u layout.DType) bool { return isScalable(u) && isFloat(u) == isFloat(t) })

@@ -10,7 +10,7 @@ import (
 
 // Reduce makes element p of dst what a reduction makes of it and of element q of src.
 func Reduce(dst []byte, p int64, src []byte, q int64, t layout.DType, how device.Reduction) {
-	if how == device.Set {
+	if how == device.ReduceSet {
 		move(dst, p, src, q, t.Bits())
 		return
 	}
@@ -26,21 +26,21 @@ func reduced(dst []byte, p int64, src []byte, q int64, t layout.DType, how devic
 		return reducedFloats(dst, p, src, q, t, how)
 	case numeric.BoolKind:
 		a, b := numeric.Uint(t, dst, p) != 0, numeric.Uint(t, src, q) != 0
-		if (how == device.Add || how == device.Max) && (a || b) || a && b {
+		if (how == device.ReduceAdd || how == device.ReduceMax) && (a || b) || a && b {
 			return 1
 		}
 		return 0
 	case numeric.IntKind:
 		a, b := numeric.Int(t, dst, p), numeric.Int(t, src, q)
-		return uint64([]int64{device.Add: a + b, device.Mul: a * b, device.Min: min(a, b), device.Max: max(a, b)}[how])
+		return uint64([]int64{device.ReduceAdd: a + b, device.ReduceMul: a * b, device.ReduceMin: min(a, b), device.ReduceMax: max(a, b)}[how])
 	}
 	a, b := numeric.Uint(t, dst, p), numeric.Uint(t, src, q)
-	return []uint64{device.Add: a + b, device.Mul: a * b, device.Min: min(a, b), device.Max: max(a, b)}[how]
+	return []uint64{device.ReduceAdd: a + b, device.ReduceMul: a * b, device.ReduceMin: min(a, b), device.ReduceMax: max(a, b)}[how]
 }
 
 func reducedFloats(dst []byte, p int64, src []byte, q int64, t layout.DType, how device.Reduction) uint64 {
 	a, b := numeric.Float(t, dst, p), numeric.Float(t, src, q)
-	r := []float64{device.Add: a + b, device.Mul: a * b, device.Min: math.Min(a, b), device.Max: math.Max(a, b)}[how]
+	r := []float64{device.ReduceAdd: a + b, device.ReduceMul: a * b, device.ReduceMin: math.Min(a, b), device.ReduceMax: math.Max(a, b)}[how]
 	switch {
 	case math.IsNaN(r) || math.IsNaN(a) || math.IsNaN(b): // of the least and an infinity, math has that
 		return encodeNaN(t, false, device.Rounding{})

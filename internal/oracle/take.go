@@ -9,25 +9,26 @@ import (
 	"strings"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/indexing"
 	"github.com/restride/restride/layout"
 )
 
 // Take calls move for each element that is taken: with its positions in dst, whose
 // layout is d, and in src. at holds the indices, of type t, at a. It returns the
 // indices that are out of range: their elements are not taken.
-func Take(d, s, a layout.Layout, at []byte, t layout.DType, by []device.Index, move func(p, q int64)) (wrong []int64) {
+func Take(d, s, a layout.Layout, at []byte, t layout.DType, by []layout.Index, move func(p, q int64)) (wrong []int64) {
 	return indexed(d, s, a, at, t, by, func(p, q, by int64) { move(p, q+by) })
 }
 
 // Put is Take for a put: the indices move positions in dst. The elements come in
 // row-major order.
-func Put(d, s, a layout.Layout, at []byte, t layout.DType, by []device.Index, move func(p, q int64)) (wrong []int64) {
+func Put(d, s, a layout.Layout, at []byte, t layout.DType, by []layout.Index, move func(p, q int64)) (wrong []int64) {
 	return indexed(d, s, a, at, t, by, func(p, q, by int64) { move(p+by, q) })
 }
 
 // indexed walks two layouts in row-major order, with what the indices add.
-func indexed(d, s, a layout.Layout, at []byte, t layout.DType, by []device.Index, visit func(p, q, by int64)) (wrong []int64) {
-	if layout.LeadNowhere(by) {
+func indexed(d, s, a layout.Layout, at []byte, t layout.DType, by []layout.Index, visit func(p, q, by int64)) (wrong []int64) {
+	if indexing.LeadNowhere(by) {
 		return nil
 	}
 	number := int64(0)
@@ -38,7 +39,7 @@ func indexed(d, s, a layout.Layout, at []byte, t layout.DType, by []device.Index
 		for _, x := range by {
 			i := readIndex(at, t, position+x.Offset)
 			n, found := element(i, x)
-			if !found && x.Outside == device.OutsideError {
+			if !found && x.OutOfRange == layout.OutOfRangeError {
 				wrong = append(wrong, i)
 			}
 			ok = ok && found
@@ -52,12 +53,12 @@ func indexed(d, s, a layout.Layout, at []byte, t layout.DType, by []device.Index
 }
 
 // element returns which element an index means; false: none.
-func element(i int64, x device.Index) (int64, bool) {
+func element(i int64, x layout.Index) (int64, bool) {
 	inRange := i >= -x.Extent && i < x.Extent
-	switch x.Outside {
-	case device.OutsideClampZero:
+	switch x.OutOfRange {
+	case layout.OutOfRangeClampZero:
 		return max(0, min(i, x.Extent-1)), true
-	case device.OutsideClamp:
+	case layout.OutOfRangeClamp:
 		i = max(-x.Extent, min(i, x.Extent-1))
 		inRange = true
 	}
@@ -94,7 +95,7 @@ func (c Case) walkableIndices() bool {
 		return false
 	}
 	for _, x := range c.By {
-		if x.Extent < 0 || x.Extent == 0 && x.Outside != device.OutsideSkip || c.Once && x.Outside != device.OutsideSkip {
+		if x.Extent < 0 || x.Extent == 0 && x.OutOfRange != layout.OutOfRangeSkip || c.Once && x.OutOfRange != layout.OutOfRangeSkip {
 			return false
 		}
 	}
@@ -108,8 +109,8 @@ func (c Case) walkableIndices() bool {
 		}
 	}
 	moved := c.moved()
-	_, _, ok := layout.Reach(moved, c.By)
-	return ok || layout.LeadNowhere(c.By)
+	_, _, ok := indexing.Reach(moved, c.By)
+	return ok || indexing.LeadNowhere(c.By)
 }
 
 // moved is the layout that indices move.

@@ -3,6 +3,7 @@ package planner
 import (
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/internal/backend"
+	"github.com/restride/restride/internal/rounding"
 )
 
 // Argument is one of the arguments of a kernel: 8 bytes, but for parameters that are passed
@@ -54,14 +55,14 @@ func (o *Operation) arguments() []Argument {
 		return []Argument{memory(Dst), memory(Dst), {Is: Parameters}, base(Dst), base(Dst), {Is: Pattern}, {Is: Pattern, Number: 1}}
 	case OpConvert:
 		if to, from := o.Operands[Dst].Type, o.Operands[Src].Type; backend.ConversionOf(to, from) == backend.ByValue {
-			read, written := Numbers(to, from, o.How.For(to))
+			read, written := Numbers(to, from, rounding.For(o.How, to))
 			return all(number(read), number(written))
 		}
 	case OpTake:
 		return all(base(At), number(0), memory(At), Argument{Is: Status})
 	case OpPut:
 		how := uint64(0)
-		if o.Reduction != device.Set {
+		if o.Reduction != device.ReduceSet {
 			how = reducing(o.Operands[Dst].Type, o.Reduction)
 		}
 		return all(base(At), number(how), memory(At), Argument{Is: Status})

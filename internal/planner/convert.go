@@ -6,6 +6,7 @@ import (
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/internal/numeric"
+	"github.com/restride/restride/internal/rounding"
 	"github.com/restride/restride/layout"
 )
 
@@ -136,7 +137,7 @@ func unitDefines(s Spec, unit int) []string {
 // not for two given types learn of them by arguments of the launch: see Numbers.
 func (p *problem) planCast(dst, src layout.Layout, to, from layout.DType, how device.Rounding) (Launch, error) {
 	spec := pairSpec(to, from, p.target.CPU)
-	if how.For(to) != (device.Rounding{}) || !slices.Contains(pairs, [2]layout.DType{to, from}) {
+	if rounding.For(how, to) != (device.Rounding{}) || !slices.Contains(pairs, [2]layout.DType{to, from}) {
 		spec.To, spec.From = layout.Invalid, layout.Invalid
 	}
 	p.simplify(dst, src, to.Bits(), to.Bits())
@@ -306,14 +307,14 @@ func number(t layout.DType, how device.Rounding) uint64 {
 		if f.Unsigned {
 			word |= 1 << 4
 		}
-		word |= uint64(how.Excess(t)) << 5
+		word |= uint64(rounding.OverflowOf(how, t)) << 5
 	}
 	word |= uint64(t.Bits()) << 11
 	word |= uint64(how.Scale) << 7
 	if how.Legacy {
 		word |= 1 << 9
 	}
-	if how.Truncates(t) {
+	if rounding.Truncates(how, t) {
 		word |= 1 << 10
 	}
 	return word

@@ -16,6 +16,7 @@ import (
 	"github.com/restride/restride/internal/numeric"
 	"github.com/restride/restride/internal/oracle"
 	"github.com/restride/restride/internal/planner"
+	"github.com/restride/restride/internal/rounding"
 	"github.com/restride/restride/internal/soak"
 	"github.com/restride/restride/layout"
 )
@@ -36,7 +37,7 @@ func numberTypes(most int) (all []layout.DType) {
 // roundings are those that make a difference to values of a type.
 func roundings(to layout.DType) (all []device.Rounding) {
 	for i := range 12 {
-		how := device.Rounding{Unsaturated: i&1 != 0, Legacy: i&2 != 0, Scale: device.Direction(i >> 2)}.For(to)
+		how := rounding.For(device.Rounding{Unsaturated: i&1 != 0, Legacy: i&2 != 0, Scale: device.RoundDirection(i >> 2)}, to)
 		if !slices.Contains(all, how) {
 			all = append(all, how)
 		}

@@ -64,10 +64,10 @@ func TestParametersFit(t *testing.T) {
 			l, err = planner.Plan(choosing(dst, at, src, src, bits), parallel)
 			check(rank, l, err)
 			if bits == 32 {
-				l, err = planner.Plan(putting(dst, src, at, by, layout.Int32, device.Min, 32), parallel)
+				l, err = planner.Plan(putting(dst, src, at, by, layout.Int32, device.ReduceMin, 32), parallel)
 				check(rank, l, err)
 				if rank < 31 { // more elements are too many to be reduced in order
-					l, err = planner.Plan(putting(dst, src, at, by, layout.Float32, device.Add, 32), parallel)
+					l, err = planner.Plan(putting(dst, src, at, by, layout.Float32, device.ReduceAdd, 32), parallel)
 					check(rank, l, err)
 				}
 			}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/internal/backend"
+	"github.com/restride/restride/internal/rounding"
 	"github.com/restride/restride/layout"
 )
 
@@ -109,7 +110,7 @@ func (o *Operation) launch(p *problem) (Launch, error) {
 		switch {
 		case o.Op == OpTake:
 			return x.planTake(*dst.Layout, *src.Layout, *at.Layout, bits)
-		case o.Reduction != device.Set:
+		case o.Reduction != device.ReduceSet:
 			return x.planReduce(*dst.Layout, *src.Layout, *at.Layout, dst.Type, o.Reduction)
 		}
 		return x.planPut(*dst.Layout, *src.Layout, *at.Layout, bits)
@@ -157,13 +158,13 @@ func (o *Operation) key() key {
 		case backend.AsPack:
 			k.signed = backend.IsSigned(src)
 		case backend.ByValue:
-			k.to, k.from, k.how = dst, src, o.How.For(dst)
+			k.to, k.from, k.how = dst, src, rounding.For(o.How, dst)
 		}
 	case OpTake:
 		k.atBits = uint8(o.Operands[At].Type.Bits())
 	case OpPut:
 		k.atBits = uint8(o.Operands[At].Type.Bits())
-		if k.reduction = o.Reduction; k.reduction != device.Set {
+		if k.reduction = o.Reduction; k.reduction != device.ReduceSet {
 			k.to = dst
 		}
 	case OpDequantize, OpQuantize:

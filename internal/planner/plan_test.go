@@ -271,7 +271,7 @@ func TestPlanCast(t *testing.T) {
 		{layout.Int64, layout.Float64, device.Rounding{}, "cast_64_64", ""},
 		{layout.Float32, layout.Float16, device.Rounding{}, "cast_float_float16", "value_32_16"},
 		{layout.Float32, layout.Int8, device.Rounding{}, "cast_float_int8", "lookup_32_8"},
-		{layout.Float16, layout.Float32, device.Rounding{Legacy: true, Unsaturated: true, Scale: device.Nearest}, "cast_float16_float", "value_16_32"},
+		{layout.Float16, layout.Float32, device.Rounding{Legacy: true, Unsaturated: true, Scale: device.RoundNearest}, "cast_float16_float", "value_16_32"},
 		{layout.Float4E2M1, layout.Float16, device.Rounding{}, "cast_float4e2m1_float16", "value_4_16"},
 		{layout.Float4E2M1, layout.Float16, device.Rounding{Legacy: true}, "cast_4_32", "value_4_16"},
 		{layout.Float8E4M3FN, layout.BFloat16, device.Rounding{}, "cast_float8e4m3fn_bfloat16", "value_8_16"},

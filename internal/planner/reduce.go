@@ -7,6 +7,7 @@ import (
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/internal/nest"
+	"github.com/restride/restride/internal/indexing"
 	"github.com/restride/restride/internal/numeric"
 	"github.com/restride/restride/layout"
 )
@@ -48,7 +49,7 @@ func reducing(t layout.DType, how device.Reduction) uint64 {
 // folds reports whether elements must be reduced in order: sums and products of floats are
 // rounded, and there may be no atomic operations.
 func (t Target) folds(of layout.DType, how device.Reduction) bool {
-	rounded := numeric.KindOf(of) == numeric.FloatKind && (how == device.Add || how == device.Mul)
+	rounded := numeric.KindOf(of) == numeric.FloatKind && (how == device.ReduceAdd || how == device.ReduceMul)
 	return rounded || t.Atomics32 && of.Bits() > 32
 }
 
@@ -62,7 +63,7 @@ func (p *indexed) planReduce(dst, src, at layout.Layout, of layout.DType, how de
 	layout.Merge(&d, &s, &a)
 	p.sBits = of.Bits()
 	p.walk(d, s, src.Offset(), dst.Offset(), of.Bits(), 1)
-	if layout.LeadNowhere(p.by) {
+	if indexing.LeadNowhere(p.by) {
 		p.bytes = 0
 	}
 	l, err := p.problem.plan("put", func(try *problem, k *parameters) (Spec, error) {

@@ -21,14 +21,14 @@ func TestPlanReduce(t *testing.T) {
 		how               device.Reduction
 		kernel, atomics32 string
 	}{
-		{layout.Int4, device.Add, "reduce_4", "reduce_4"},
-		{layout.Bool, device.Mul, "reduce_8", "reduce_8"},
-		{layout.Int32, device.Mul, "reduce_32", "reduce_32"},
-		{layout.Int64, device.Add, "reduce_64", "fold_64"},
-		{layout.Float16, device.Min, "reduce_16", "reduce_16"},
-		{layout.BFloat16, device.Add, "fold_16", "fold_16"},
-		{layout.Float32, device.Mul, "fold_32", "fold_32"},
-		{layout.Float64, device.Max, "reduce_64", "fold_64"},
+		{layout.Int4, device.ReduceAdd, "reduce_4", "reduce_4"},
+		{layout.Bool, device.ReduceMul, "reduce_8", "reduce_8"},
+		{layout.Int32, device.ReduceMul, "reduce_32", "reduce_32"},
+		{layout.Int64, device.ReduceAdd, "reduce_64", "fold_64"},
+		{layout.Float16, device.ReduceMin, "reduce_16", "reduce_16"},
+		{layout.BFloat16, device.ReduceAdd, "fold_16", "fold_16"},
+		{layout.Float32, device.ReduceMul, "fold_32", "fold_32"},
+		{layout.Float64, device.ReduceMax, "reduce_64", "fold_64"},
 	} {
 		for _, target := range []planner.Target{parallel, cpu, {Atomics32: true}} {
 			l, err := planner.Plan(putting(dst, src, at, by, c.dtype, c.how, 64), target)
@@ -45,7 +45,7 @@ func TestPlanReduce(t *testing.T) {
 		}
 	}
 	empty := dense(0, 5)
-	l, err := planner.Plan(putting(empty, empty, empty, by, layout.Float32, device.Add, 32), parallel)
+	l, err := planner.Plan(putting(empty, empty, empty, by, layout.Float32, device.ReduceAdd, 32), parallel)
 	require.NoError(t, err)
 	assert.Zero(t, l.Groups)
 }
@@ -73,7 +73,7 @@ func TestFoldLines(t *testing.T) {
 		"elements":                       {[]int64{1 << 20}, []int64{0}, index(9, 1), 64},
 	} {
 		dst, src := strided(c.dims, c.dst, 0), dense(c.dims...)
-		l, err := planner.Plan(putting(dst, src, src, c.by, layout.Float32, device.Add, 32), parallel)
+		l, err := planner.Plan(putting(dst, src, src, c.by, layout.Float32, device.ReduceAdd, 32), parallel)
 		require.NoError(t, err)
 		assert.EqualValues(t, c.items, read(l.Params).extent, name)
 	}
@@ -83,7 +83,7 @@ func TestFoldLines(t *testing.T) {
 func TestFoldRounds(t *testing.T) {
 	target := planner.Target{MostRounds: 1 << 16}
 	plan := func(dst, src layout.Layout, by ...layout.Index) error {
-		_, err := planner.Plan(putting(dst, src, src, by, layout.Float32, device.Add, 32), target)
+		_, err := planner.Plan(putting(dst, src, src, by, layout.Float32, device.ReduceAdd, 32), target)
 		return err
 	}
 	one := layout.Index{Extent: 9, Stride: 1}

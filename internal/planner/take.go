@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/restride/restride/internal/nest"
+	"github.com/restride/restride/internal/indexing"
 	"github.com/restride/restride/layout"
 )
 
@@ -111,12 +112,12 @@ func repeats(l *layout.Layout) bool {
 func (p *indexed) plan(class string, d, s, a *layout.Layout, bits int, dOffset, sOffset int64) (Launch, error) {
 	wide := bits
 	if !p.reduces {
-		wide = layout.Widen(bits, layout.WidthLimit(p.by, bits, 128), d, s, a)
+		wide = layout.Widen(bits, indexing.WidthLimit(p.by, bits, 128), d, s, a)
 	}
 	per := int64(wide / bits)
 	p.sBits = wide
 	p.walk(*d, *s, dOffset, sOffset, wide, per)
-	if layout.LeadNowhere(p.by) {
+	if indexing.LeadNowhere(p.by) {
 		p.bytes = 0
 	}
 
@@ -144,7 +145,7 @@ func (p *indexed) appendIndices(k, indices *parameters, per int64) {
 	k.na, k.sa = uint32(len(p.by)), indices.s
 	k.more = indices.encode(0)[headerBytes:]
 	for _, x := range p.by {
-		flags := uint64(x.Outside)
+		flags := uint64(x.OutOfRange)
 		if p.puts {
 			flags |= 1 << 32
 		}

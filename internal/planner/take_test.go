@@ -13,6 +13,7 @@ import (
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/internal/dl"
+	"github.com/restride/restride/internal/indexing"
 	"github.com/restride/restride/internal/planner"
 	"github.com/restride/restride/layout"
 )
@@ -118,7 +119,7 @@ func TestColumns(t *testing.T) {
 		for _, puts := range []bool{false, true} {
 			l, err := planner.Plan(taking(dense(shape...), strided(shape, []int64{c.extent, 0}, 0), strided(shape, []int64{0, 1}, 0), []layout.Index{{Extent: c.extent, Stride: 1}}, c.bits, 64), parallel)
 			if puts {
-				l, err = planner.Plan(putting(strided(shape, []int64{c.extent, 0}, 0), dense(shape...), strided(shape, []int64{0, 1}, 0), []layout.Index{{Extent: c.extent, Stride: 1}}, typeOf(c.bits), device.Set, 64), parallel)
+				l, err = planner.Plan(putting(strided(shape, []int64{c.extent, 0}, 0), dense(shape...), strided(shape, []int64{0, 1}, 0), []layout.Index{{Extent: c.extent, Stride: 1}}, typeOf(c.bits), device.ReduceSet, 64), parallel)
 			}
 			require.NoError(t, err)
 			rows := binary.LittleEndian.Uint32(l.Params[4*19:]) // of a block, one after the other
@@ -148,7 +149,7 @@ func TestPlanPut(t *testing.T) {
 			src, dst, at := rows(c.n, c.width)
 			dst, err := dst.Rebase(c.off)
 			require.NoError(t, err)
-			l, err := planner.Plan(putting(dst, src, at, []layout.Index{{Extent: 1000, Stride: c.stride}}, typeOf(c.bits), device.Set, 64), target)
+			l, err := planner.Plan(putting(dst, src, at, []layout.Index{{Extent: 1000, Stride: c.stride}}, typeOf(c.bits), device.ReduceSet, 64), target)
 			require.NoError(t, err)
 			assert.Equal(t, (c.n*c.width*int64(c.bits)+7)/8, l.Bytes)
 			if c.kernel == "" {
@@ -187,7 +188,7 @@ func TestTakeFarApart(t *testing.T) {
 				what := fmt.Sprint(l.Spec)
 
 				_, dEnd, _ := dst.Extent()
-				_, sEnd, _ := layout.Reach(&src, by)
+				_, sEnd, _ := indexing.Reach(&src, by)
 				_, aEnd, _ := at.Extent()
 				to, free := h.buffer(dEnd+1, bits, bits, 0)
 				from, free2 := h.buffer(sEnd+1, bits, bits, 0)

@@ -222,9 +222,9 @@ func long(rng *rand.Rand, s planner.Spec) oracle.Case {
 	if c.AtType != 0 {
 		c.At = side(rng.IntN(4))
 		for range indices {
-			x := device.Index{Extent: 1 + rng.Int64N(9), Stride: rng.Int64N(9)}
+			x := layout.Index{Extent: 1 + rng.Int64N(9), Stride: rng.Int64N(9)}
 			if c.Once {
-				x.Outside = device.OutsideSkip
+				x.OutOfRange = layout.OutOfRangeSkip
 			}
 			c.By = append(c.By, x)
 		}
@@ -357,7 +357,7 @@ func joined(rng *rand.Rand, s planner.Spec) oracle.Case {
 	}
 	c.Dst, c.Src, c.At = side(shape[1], 1), side(rng.Int64N(9), rng.Int64N(9)), side(rng.Int64N(9), rng.Int64N(9))
 	for range 1 + rng.IntN(3) {
-		c.By = append(c.By, device.Index{Extent: 1 + rng.Int64N(40), Stride: rng.Int64N(99)})
+		c.By = append(c.By, layout.Index{Extent: 1 + rng.Int64N(40), Stride: rng.Int64N(99)})
 	}
 	return c
 }
@@ -378,7 +378,7 @@ func picked(rng *rand.Rand, s planner.Spec) oracle.Case {
 	}
 	c.Dst, c.Src, c.At = side(shape[1]+rng.Int64N(9), 1), side(rng.Int64N(9), rng.Int64N(3)), side(shape[1]+rng.Int64N(9), 1)
 	for range 1 + rng.IntN(2) {
-		c.By = append(c.By, device.Index{Extent: 1 + rng.Int64N(40), Stride: rng.Int64N(99), Outside: device.Outside(rng.IntN(4))})
+		c.By = append(c.By, layout.Index{Extent: 1 + rng.Int64N(40), Stride: rng.Int64N(99), OutOfRange: layout.OutOfRange(rng.IntN(4))})
 	}
 	return c
 }
@@ -397,21 +397,21 @@ func indexedRows(rng *rand.Rand, s planner.Spec) oracle.Case {
 	}
 	fixed, moved := side(shape[1], 1), side(0, 2) // join's, if it were dense
 	c.Dst, c.Src, c.At = fixed, moved, side(1, 0)
-	x := device.Index{Extent: 2 * shape[0], Stride: 2 * shape[1]}
+	x := layout.Index{Extent: 2 * shape[0], Stride: 2 * shape[1]}
 	if c.Op == oracle.OpPut {
 		c.Dst, c.Src = moved, fixed
 	}
 	if c.Once {
-		x.Outside = device.OutsideSkip
+		x.OutOfRange = layout.OutOfRangeSkip
 	}
-	c.By = []device.Index{x}
+	c.By = []layout.Index{x}
 	return c
 }
 
 // folded is a put of so many elements to few places that items share them.
 func folded(rng *rand.Rand, s planner.Spec) oracle.Case {
 	c := operation(rng, s)
-	for c.Reduction == device.Set {
+	for c.Reduction == device.ReduceSet {
 		c = operation(rng, s)
 	}
 	var err error
@@ -419,7 +419,7 @@ func folded(rng *rand.Rand, s planner.Spec) oracle.Case {
 		panic(err)
 	}
 	c.Src, c.At = c.Dst, c.Dst
-	c.By = []device.Index{{Extent: 1 + rng.Int64N(99), Stride: 2}}
+	c.By = []layout.Index{{Extent: 1 + rng.Int64N(99), Stride: 2}}
 	return c
 }
 

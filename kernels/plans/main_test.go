@@ -57,7 +57,7 @@ func TestCase(t *testing.T) {
 	}
 	var names []string
 	for len(names) < 500 {
-		if c := oracle.Random(rng, numbers); c.Reduction == device.Set { // kernels have no other
+		if c := oracle.Random(rng, numbers); c.Reduction == device.ReduceSet { // kernels have no other
 			names = append(names, c.String())
 		}
 	}

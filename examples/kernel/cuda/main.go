@@ -27,7 +27,7 @@ func main() {
 	defer view.Release()
 	y := must(tensor.Empty(s, layout.Float32, 3, 2))
 	defer y.Release()
-	grid, block := device.Grid{3, 2}, device.Grid{1}
+	grid, block := device.Dim3{3, 2}, device.Dim3{1}
 	if err := s.Launch(scale, grid, block, y, float32(10), device.Strided(view)); err != nil {
 		log.Fatal(err)
 	}

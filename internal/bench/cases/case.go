@@ -112,7 +112,7 @@ func (c Case) beside(out *oracle.Case) (err error) {
 // index makes the indices of a take or a put, and returns the layout of its table's elements.
 func (c Case) index(out *oracle.Case, table layout.Layout) (src layout.Layout, err error) {
 	out.AtType = layout.Int64
-	out.By = []device.Index{{Extent: table.Dim(c.axis), Stride: table.Stride(c.axis)}}
+	out.By = []layout.Index{{Extent: table.Dim(c.axis), Stride: table.Stride(c.axis)}}
 	dims, strides := table.Shape(), table.Strides()
 	dims[c.axis], strides[c.axis] = max(dims[c.axis]/2, 1), 0
 	if src, err = layout.Strided(dims, strides, table.Offset()); err != nil {

@@ -48,7 +48,7 @@ func Touched(o oracle.Case, sector int64) (read, written int64) {
 func touchedPut(o oracle.Case, sector int64) (read, written int64) {
 	written = touchedTable(o, o.Dst, sector)
 	merged := written
-	if o.Reduction == device.Set {
+	if o.Reduction == device.ReduceSet {
 		each, indices := shared(o, o.Dst)
 		rows := runsOf(each, o.DstType, sector)
 		rows.n, rows.gap = rows.n*indices, math.MaxInt64 // neighbours are written at other times

@@ -64,7 +64,7 @@ func TestNewEntry(t *testing.T) {
 			table, along, err := tableOf(c)
 			require.NoError(t, err)
 			assert.Equal(t, axis, along)
-			assert.Equal(t, c.By, []device.Index{{Extent: table.Dim(axis), Stride: table.Stride(axis)}})
+			assert.Equal(t, c.By, []layout.Index{{Extent: table.Dim(axis), Stride: table.Stride(axis)}})
 			parts[1].l = table
 			parts = append(parts, part{e.At.Location, c.At, c.AtType})
 		}

@@ -211,7 +211,7 @@ func refusesGL(t *testing.T, gl *GL, dev device.Device) {
 	stale := func() {
 		t.Helper()
 		for _, err := range []error{
-			q.Copy(Words(m, 0, 1), Words(m, 4, 1)), q.Read(make([]byte, 4), m, 0), q.Write(m, 0, make([]byte, 4)), q.Used(m), m.Free(),
+			q.Copy(Words(m, 0, 1), Words(m, 4, 1)), q.Read(make([]byte, 4), m, 0), q.Write(m, 0, make([]byte, 4)), q.MarkUsed(m), m.Free(),
 		} {
 			require.ErrorIs(t, err, device.ErrClosed)
 		}

@@ -51,7 +51,7 @@ func Adopt(t *testing.T, engine device.Device, a Adopter) {
 
 	// Our buffers, their work.
 	own := Alloc(t, dev, 64)
-	used := q.(device.Sharer).Used
+	used := q.(device.Sharer).MarkUsed
 	require.NoError(t, used(own, b))
 	require.ErrorIs(t, used(theirs), device.ErrInvalid)
 	require.NoError(t, own.Free())

@@ -38,8 +38,8 @@ func UserKernels(t *testing.T, dev, other device.Device, load func(dev device.De
 	require.NoError(t, u.q.Write(u.x.Buffer, 0, u.words))
 	before, was := dev.Stats().Launches, Read(t, u.q, u.y.Buffer)
 	u.refusals()
-	for _, none := range []device.Grid{{}, {0, 3}, {3, 0, 2}} { // no blocks: nothing runs
-		require.NoError(t, u.q.Launch(u.scale, none, device.Grid{1, 2}, u.args(float32(1))...), none)
+	for _, none := range []device.Dim3{{}, {0, 3}, {3, 0, 2}} { // no blocks: nothing runs
+		require.NoError(t, u.q.Launch(u.scale, none, device.Dim3{1, 2}, u.args(float32(1))...), none)
 	}
 	assert.Equal(t, before, dev.Stats().Launches)
 	u.wrongBuffers()
@@ -74,12 +74,12 @@ func (u *userKernels) on(y any) []any { return append([]any{y}, u.args(float32(1
 
 // turn launches turned.
 func (u *userKernels) turn(blocks uint32) error {
-	return u.q.Launch(u.turned, device.Grid{blocks}, device.Grid{32}, u.w, device.Local(4*32))
+	return u.q.Launch(u.turned, device.Dim3{blocks}, device.Dim3{32}, u.w, device.Local(4*32))
 }
 
 func (u *userKernels) scales() {
 	require.NoError(u, u.q.Write(u.x.Buffer, 0, u.words))
-	require.NoError(u, u.q.Launch(u.scale, device.Grid{3}, device.Grid{1, 2}, u.args(float32(10))...))
+	require.NoError(u, u.q.Launch(u.scale, device.Dim3{3}, device.Dim3{1, 2}, u.args(float32(10))...))
 	// In order: the copy sees what the kernel wrote, and its buffer may be freed.
 	require.NoError(u, u.x.Buffer.Free())
 	require.NoError(u, u.q.Copy(Words(u.y.Buffer, 20, 6), Words(u.y.Buffer, 5, 6)))
@@ -104,7 +104,7 @@ func (u *userKernels) refusals() {
 	theirs, closed := u.kernel(u.other, "scale"), u.kernel(u.dev, "scale")
 	require.NoError(u, closed.Close())
 	require.ErrorIs(u, closed.Close(), device.ErrClosed)
-	one := device.Grid{1}
+	one := device.Dim3{1}
 	for says, err := range map[string]error{
 		"Launch of kernel \"scale\": 4 arguments, which fill 4 parameters; the kernel has 11": u.q.Launch(u.scale, one, one, u.y, 5, 2, 1),
 		"argument 6": u.q.Launch(u.scale, one, one, append(u.args(float32(1)), 1)...),
@@ -123,10 +123,10 @@ func (u *userKernels) refusals() {
 		"the kernel is another device's":            u.q.Launch(theirs, one, one, u.args(float32(1))...),
 		"the kernel is closed":                      u.q.Launch(closed, one, one, u.args(float32(1))...),
 		"the kernel is a <nil>":                     u.q.Launch(nil, one, one),
-		"a block of 65536 by 65536 by 1 threads":    u.q.Launch(u.scale, one, device.Grid{1 << 16, 1 << 16}, u.args(float32(1))...),
-		"a block of 0 by 1 by 1 threads has none":   u.q.Launch(u.scale, one, device.Grid{}, u.args(float32(1))...),
-		"a block of 1 by 0 by 2 threads has none":   u.q.Launch(u.scale, device.Grid{}, device.Grid{1, 0, 2}, u.args(float32(1))...),
-		"a buffer of size 64, is freed":             u.q.Launch(u.scale, device.Grid{}, one, u.on(freed)...),
+		"a block of 65536 by 65536 by 1 threads":    u.q.Launch(u.scale, one, device.Dim3{1 << 16, 1 << 16}, u.args(float32(1))...),
+		"a block of 0 by 1 by 1 threads has none":   u.q.Launch(u.scale, one, device.Dim3{}, u.args(float32(1))...),
+		"a block of 1 by 0 by 2 threads has none":   u.q.Launch(u.scale, device.Dim3{}, device.Dim3{1, 0, 2}, u.args(float32(1))...),
+		"a buffer of size 64, is freed":             u.q.Launch(u.scale, device.Dim3{}, one, u.on(freed)...),
 	} {
 		require.ErrorIs(u, err, device.ErrInvalid, says)
 		assert.ErrorContains(u, err, says)
@@ -136,7 +136,7 @@ func (u *userKernels) refusals() {
 // wrongBuffers launches on a buffer that depends on an index out of range, and when it is
 // overwritten.
 func (u *userKernels) wrongBuffers() {
-	one := device.Grid{1}
+	one := device.Dim3{1}
 	spoil(u, u.q, u.w)
 	require.ErrorContains(u, u.turn(1), "index 100 is outside")
 	require.ErrorContains(u, u.q.Launch(u.scale, one, one, u.on(u.w)...), "index 100 is outside")
@@ -149,14 +149,14 @@ func (u *userKernels) wrongBuffers() {
 func (u *userKernels) captures() {
 	if r, ok := any(u.q).(device.Recorder); ok {
 		_, err := r.Capture(func() error {
-			return u.q.Launch(u.scale, device.Grid{1}, device.Grid{1}, u.args(float32(1))...)
+			return u.q.Launch(u.scale, device.Dim3{1}, device.Dim3{1}, u.args(float32(1))...)
 		})
 		require.Error(u, err, "a capture has no kernels of the user's")
 	}
 }
 
 func (u *userKernels) closes() {
-	one := device.Grid{1}
+	one := device.Dim3{1}
 	require.NoError(u, u.turned.Close())
 	require.NoError(u, u.dev.Close())
 	require.ErrorIs(u, u.scale.Close(), device.ErrClosed)

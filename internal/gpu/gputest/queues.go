@@ -45,7 +45,7 @@ func steadyState(t *testing.T, open func(testing.TB) *gpu.Device) {
 	wide.Type, narrow.Type = layout.Int8, layout.Int4
 	pattern, data := []byte{1, 2, 3, 4}, make([]byte, 256)
 	to, from, at, by := Take(Alloc(t, dev, 64), Alloc(t, dev, 64), a)
-	indices, zero := []device.Index{by}, []byte{0}
+	indices, zero := []layout.Index{by}, []byte{0}
 	for name, f := range map[string]func() error{
 		"Copy":      func() error { return q.Copy(dst, src) },
 		"TwoCopies": func() error { return errors.Join(q.Copy(dst, src), q.Copy(src, dst)) },
@@ -73,11 +73,11 @@ func steadyState(t *testing.T, open func(testing.TB) *gpu.Device) {
 }
 
 // Take is a take of bytes: its operands and the index.
-func Take(dst, src, at device.Buffer) (d, s, a device.Operand, by device.Index) {
+func Take(dst, src, at device.Buffer) (d, s, a device.Operand, by layout.Index) {
 	const n = 8
 	d, s, a = Bytes(dst, n), operand(src, layout.Uint8, []int64{n}, []int64{0}, 0), Bytes(at, n)
 	a.Type = layout.Int64
-	return d, s, a, device.Index{Extent: n, Stride: 1}
+	return d, s, a, layout.Index{Extent: n, Stride: 1}
 }
 
 // spoil makes the first bytes of a buffer depend on an index out of range.

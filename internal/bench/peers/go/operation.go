@@ -18,7 +18,7 @@ type theCase struct {
 	dst, src, at     layout.Layout
 	dstType, srcType layout.DType
 	pattern          []byte
-	by               device.Index
+	by               layout.Index
 }
 
 func parse(e *peers.Entry) (c theCase, err error) {
@@ -42,7 +42,7 @@ func parse(e *peers.Entry) (c theCase, err error) {
 		}
 	case "take":
 		from, axis := e.Src, e.At.Axis
-		c.by = device.Index{Extent: from.Dims[axis], Stride: from.Strides[axis]}
+		c.by = layout.Index{Extent: from.Dims[axis], Stride: from.Strides[axis]}
 		from.Dims, from.Strides = e.Dst.Dims, slices.Clone(from.Strides)
 		from.Strides[axis] = 0
 		locate(&from, &c.src, &c.srcType)
@@ -76,7 +76,7 @@ func (c *theCase) walk(dst []byte, to layout.Layout, b buffers) {
 	case "fill":
 		oracle.Fill(dst, to, c.pattern, c.dstType.Bits())
 	case "take":
-		oracle.Take(to, c.src, c.at, b.at, layout.Int64, []device.Index{c.by}, func(p, q int64) {
+		oracle.Take(to, c.src, c.at, b.at, layout.Int64, []layout.Index{c.by}, func(p, q int64) {
 			at, _ := layout.Strided(nil, nil, p) // a position is no error
 			from, _ := layout.Strided(nil, nil, q)
 			oracle.Copy(dst, at, b.src, from, c.dstType.Bits())

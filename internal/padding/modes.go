@@ -1,4 +1,4 @@
-package tensor
+package padding
 
 import (
 	"math"
@@ -9,15 +9,15 @@ import (
 // repeated returns the parts that fill the margins from elements that are
 // already set: those of the last axis from the data, those of an axis before it
 // with its margins too, which makes the corners right.
-func repeated(mode PadMode, margins []margin) []Part {
+func repeated(mode string, margins []margin) []Part {
 	var parts []Part
 	for i := len(margins) - 1; i >= 0; i-- {
 		m := margins[i]
 		r := repeater{parts: parts, outer: data(margins[:i]), m: m, lo: m.at, hi: m.at + m.n}
 		switch {
-		case mode == PadEdge || mode == PadReflect && m.n == 1:
+		case mode == Edge || mode == Reflect && m.n == 1:
 			r.edge()
-		case mode == PadReflect:
+		case mode == Reflect:
 			r.mirror()
 			r.repeat(2 * (m.n - 1))
 		default:

@@ -7,13 +7,13 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// Map looks each element up in a table: the bits of an element of 2, 4 or 8 bits, as a
+// Lookup looks each element up in a table: the bits of an element of 2, 4 or 8 bits, as a
 // number without a sign, name one of the table's 4, 16 or 256 elements. The table has one
 // axis, a type of 2 to 32 bits, which is the result's, and t's device. So an
 // exclusive or with a constant, other zero points, the values of NF4 and any conversion
 // from float8 are tables. The result is a copy on t's stream.
-func (t *Tensor) Map(table *Tensor) (*Tensor, error) {
-	const op = "Map"
+func (t *Tensor) Lookup(table *Tensor) (*Tensor, error) {
+	const op = "Lookup"
 	if err := t.hold(op); err != nil {
 		return nil, err
 	}

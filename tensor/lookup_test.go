@@ -21,7 +21,7 @@ func TestMap(t *testing.T) {
 			}
 			table := keep(t)(tensor.FromSlice(s, levels))
 			every := keep(t)(table.Slice(0, 0, 32, 2)) // a table with gaps is made contiguous
-			y := keep(t)(keep(t)(codes.Transpose()).Map(every))
+			y := keep(t)(keep(t)(codes.Transpose()).Lookup(every))
 			require.Equal(t, "[3,2]", y.Shape().String())
 			require.Equal(t, tensor.Verdict{Kind: tensor.Copy, Bytes: 24, Class: "map"}, y.Verdict())
 			got, err := tensor.Values[float32](y)
@@ -33,7 +33,7 @@ func TestMap(t *testing.T) {
 				flips[i] = byte(i) ^ 0x88
 			}
 			signed := keep(t)(tensor.FromSlice(s, []int8{-1, 0, 17}))
-			back, err := tensor.Values[uint8](keep(t)(signed.Map(keep(t)(tensor.FromSlice(s, flips)))))
+			back, err := tensor.Values[uint8](keep(t)(signed.Lookup(keep(t)(tensor.FromSlice(s, flips)))))
 			require.NoError(t, err)
 			require.Equal(t, []uint8{0x77, 0x88, 0x99}, back)
 		})
@@ -56,7 +56,7 @@ func TestMapErrors(t *testing.T) {
 		{x, nil, "there is no table"},
 		{nil, table, "the tensor is nil"},
 	} {
-		_, err := c.x.Map(c.table)
+		_, err := c.x.Lookup(c.table)
 		require.ErrorIs(t, err, device.ErrInvalid, c.says)
 		require.ErrorContains(t, err, c.says)
 	}
