@@ -6,8 +6,8 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// CopyByDriver queues a copy of the first bytes of a buffer by a driver's function,
-// which copy calls on the queue's stream. It counts in no Stats.
+// CopyByDriver queues a copy of the first bytes of a buffer by a driver's function, which copy
+// calls on the queue's stream. Stats do not count it.
 func CopyByDriver(d *Device, q device.Queue, dst, src device.Buffer, bytes int64, copy func(s Stream, dst, src Mem) error) error {
 	const op = "CopyByDriver"
 	queue, err := d.ownQueue(op, q)
@@ -29,7 +29,7 @@ func CopyByDriver(d *Device, q device.Queue, dst, src device.Buffer, bytes int64
 		return nil
 	}
 	return While(d, op, func() error {
-		// Before, too: Used refuses buffers that are freed.
+		// Checked first: Used refuses freed buffers.
 		if err := queue.Used(dst, src); err != nil {
 			return err
 		}

@@ -10,20 +10,20 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// Program is a kernel of the user's, as a driver has it.
+// Program is a user's kernel in a driver.
 type Program interface {
-	// Release is the last call: no work uses the kernel any more.
+	// Release is the last call: work no longer uses the kernel.
 	Release() error
 }
 
-// Launcher is implemented by streams that run kernels of the user's.
+// Launcher is implemented by streams that run users' kernels.
 type Launcher interface {
-	// LaunchProgram queues a kernel: so many blocks of so many threads. The values,
-	// one for each parameter, may change when the call has returned.
+	// LaunchProgram queues a kernel with the given numbers of blocks and threads. The values,
+	// one for each parameter, may change after the call.
 	LaunchProgram(p Program, grid, block [3]uint32, values []Value, shared uint32) error
 }
 
-// Value is what a parameter of a kernel gets: memory, local memory or bytes.
+// Value is the value of a kernel's parameter: memory, local memory or bytes.
 type Value struct {
 	Kind  Kind
 	Mem   Mem    // of a Pointer; nil: a buffer of no bytes
@@ -43,8 +43,8 @@ type Kernel struct {
 	closed bool
 }
 
-// NewKernel makes a kernel of a driver's, which the kernel's Close and the device's
-// release. The caller is within While.
+// NewKernel makes a kernel of a driver's, which is released by the kernel's Close and the
+// device's. The caller is within While.
 func NewKernel(d *Device, name string, p Program, parameters []Parameter, mostThreads uint32) *Kernel {
 	k := &Kernel{dev: d, name: name, program: p, parameters: parameters, most: mostThreads}
 	d.mu.Lock()
@@ -98,9 +98,8 @@ func (d *Device) releaseKernels() error {
 	return errors.Join(errs...)
 }
 
-// Launch queues a kernel of the user's. Which of its arguments it writes is not known: so
-// that none is taken for wrong that is not, it waits until it is known what the buffers
-// are worth.
+// Launch queues a user's kernel. Which arguments the kernel writes is unknown: to avoid false
+// errors, Launch waits until the outcomes that the buffers depend on are known.
 func (q *Queue) Launch(kernel device.Kernel, grid, block device.Grid, args ...any) error {
 	const op = "Launch"
 	k, ok := kernel.(*Kernel)
@@ -118,7 +117,7 @@ func (q *Queue) Launch(kernel device.Kernel, grid, block device.Grid, args ...an
 	}
 }
 
-// launchUser is Launch, unless there are outcomes that a buffer depends on.
+// launchUser is Launch, unless a buffer depends on unknown outcomes.
 func (q *Queue) launchUser(k *Kernel, grid, block device.Grid, args []any) ([]*outcome, error) {
 	const op = "Launch"
 	if err := q.begin(op); err != nil {
@@ -173,8 +172,7 @@ func (q *Queue) launchUser(k *Kernel, grid, block device.Grid, args []any) ([]*o
 
 func (k *Kernel) call(op string) string { return op + " of kernel " + quote.Name(k.name) }
 
-// filled makes ones of the zeros that stand for them, those at the end behind the first
-// extent. It reports whether no other extent is 0.
+// filled sets omitted extents, zeros at the end, to 1. It reports whether no extent is 0.
 func filled(g *device.Grid) bool {
 	for i := len(g) - 1; i > 0 && g[i] == 0; i-- {
 		g[i] = 1

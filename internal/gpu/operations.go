@@ -16,7 +16,7 @@ func (q *Queue) Copy(dst, src device.Operand) error {
 	defer q.mu.Unlock()
 	c := newCall(planner.OpCopy, operands{&dst, &src})
 	e := q.launches.Find(&c.Operation)
-	if e != nil { // then types, shapes and strides are right
+	if e != nil { // then types, shapes and strides are valid
 		if err := backend.CheckCopyBuffers(&dst, &src); err != nil {
 			return err
 		}
@@ -54,7 +54,7 @@ func (q *Queue) Convert(dst, src device.Operand, how device.Rounding) error {
 	return q.run(&c, nil)
 }
 
-// Take copies the elements of src that indices name to dst.
+// Take copies the elements of src that indices select to dst.
 func (q *Queue) Take(dst, src, at device.Operand, by ...device.Index) error {
 	if err := q.begin("Take"); err != nil {
 		return err
@@ -68,7 +68,7 @@ func (q *Queue) Take(dst, src, at device.Operand, by ...device.Index) error {
 	return q.run(&c, nil)
 }
 
-// Put copies the elements of src to those of dst that indices name.
+// Put copies the elements of src to those of dst that indices select.
 func (q *Queue) Put(dst, src, at device.Operand, how device.Reduction, by ...device.Index) error {
 	if err := q.begin("Put"); err != nil {
 		return err
@@ -80,8 +80,8 @@ func (q *Queue) Put(dst, src, at device.Operand, how device.Reduction, by ...dev
 	return q.put(&dst, &src, &at, how, by)
 }
 
-// put queues a checked put: one launch, or a half after the other where a reduction takes
-// more rounds of loops than the device does.
+// put queues a checked put: one launch, or two halves where a reduction would exceed the
+// device's limit on rounds of loops.
 func (q *Queue) put(dst, src, at *device.Operand, how device.Reduction, by []device.Index) error {
 	c := newCall(planner.OpPut, operands{dst, src, planner.At: at})
 	c.By, c.Reduction = by, how
@@ -108,7 +108,7 @@ func (q *Queue) put(dst, src, at *device.Operand, how device.Reduction, by []dev
 	return nil
 }
 
-// Map sets the elements of dst to those of table whose numbers src's are.
+// Map sets each element of dst to the element of table that src's element indexes.
 func (q *Queue) Map(dst, src, table device.Operand) error {
 	if err := q.begin("Map"); err != nil {
 		return err
@@ -121,7 +121,7 @@ func (q *Queue) Map(dst, src, table device.Operand) error {
 	return q.run(&c, nil)
 }
 
-// Where sets the elements of dst to those of a where cond is true, and of b elsewhere.
+// Where sets each element of dst to the element of a where cond is true, and of b elsewhere.
 func (q *Queue) Where(dst, cond, a, b device.Operand) error {
 	if err := q.begin("Where"); err != nil {
 		return err
