@@ -109,7 +109,7 @@ func (l *libcuda) locate(p cuDevicePtr) (location, error) {
 	}
 	ctx := new(cuContext)
 	if err := l.do("cuPointerGetAttribute", dl.Call(l.pointerAttribute, uintptr(unsafe.Pointer(ctx)), pointerContext, uintptr(p))); err != nil {
-		if codeOf(err) != codeInvalidValue { // memory of no context need not have the attribute
+		if codeOf(err) != codeInvalidValue { // memory without a context need not have the attribute
 			return location{}, err
 		}
 		*ctx = 0
@@ -212,7 +212,7 @@ func (l *libcuda) copyWithin(f *frame, dst, src cuDevicePtr, n int64, s cuStream
 func (l *libcuda) load(image []byte) (cuModule, error) {
 	m := new(cuModule)
 	log := make([]byte, 16<<10)
-	var pins runtime.Pinner // its address is passed as a number, in a list
+	var pins runtime.Pinner // the list holds addresses as numbers
 	pins.Pin(&log[0])
 	defer pins.Unpin()
 	options := &[2]uint32{jitErrorLog, jitErrorLogSize}

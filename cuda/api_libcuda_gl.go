@@ -14,7 +14,7 @@ func (l *libcuda) hasGL() bool {
 }
 
 func (l *libcuda) onGL(ordinal int) (bool, error) {
-	if l.glDevices == 0 { // cuGraphicsGLRegisterBuffer will tell
+	if l.glDevices == 0 { // cuGraphicsGLRegisterBuffer will report it
 		return true, nil
 	}
 	d, err := l.handle(ordinal)

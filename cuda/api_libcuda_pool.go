@@ -8,7 +8,7 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// Places of memory, and access to it.
+// Locations of memory, and access to it.
 const (
 	locationDevice  = 1
 	accessReadWrite = 3
@@ -17,7 +17,7 @@ const (
 	poolReleaseThreshold = 4
 )
 
-// poolProperties are CUmemPoolProps: memory of a device, for no other process.
+// poolProperties are CUmemPoolProps: memory of a device, not shared with other processes.
 type poolProperties struct {
 	allocation, handles, location, ordinal int32
 	rest                                   [72]byte

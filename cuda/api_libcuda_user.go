@@ -11,7 +11,7 @@ import (
 
 func (l *libcuda) launchUser(f *frame, fn cuFunction, grid, block [3]uint32, shared uint32, s cuStream, data []byte, at []uint32) error {
 	base := unsafe.SliceData(data)
-	values := make([]unsafe.Pointer, len(at)+1) // never empty, so that there is an address
+	values := make([]unsafe.Pointer, len(at)+1) // never empty, so that it has an address
 	for i, from := range at {
 		values[i] = unsafe.Add(unsafe.Pointer(base), from)
 	}
@@ -37,7 +37,7 @@ func (l *libcuda) functionAttribute(fn cuFunction, attribute int) (int, error) {
 	return int(*v), err
 }
 
-// errNoAttributes is a launch's error with drivers that cannot be asked for more.
+// errNoAttributes is a launch's error with drivers that cannot be asked for parameters.
 var errNoAttributes = layout.Errorf(device.ErrUnsupported, "Launch", "this driver gives kernels no more than 48 KiB of shared memory")
 
 func (l *libcuda) setFunctionAttribute(fn cuFunction, attribute, value int) error {
@@ -53,7 +53,7 @@ func (l *libcuda) parameter(fn cuFunction, i int) (bytes int, ok bool, err error
 	}
 	numbers := new([2]uint64)
 	result := dl.Call(l.functionParameter, uintptr(fn), uintptr(i), uintptr(unsafe.Pointer(&numbers[0])), uintptr(unsafe.Pointer(&numbers[1])))
-	if int32(result) == codeInvalidValue { // beyond the last
+	if int32(result) == codeInvalidValue { // beyond the last parameter
 		return 0, false, nil
 	}
 	err = l.do("cuFuncGetParamInfo", result)

@@ -11,12 +11,11 @@ import (
 )
 
 // Compiled kernels (cubins) are an option of the build: make cubins writes the archive
-// cubins.zip, which the build tag cubins embeds. It has a folder for each architecture,
-// sm_90. A kernel that is not there, or does not load, is compiled from its PTX by the
-// driver.
+// cubins.zip, which the build tag cubins embeds. It has a folder for each architecture, sm_90.
+// A kernel that is missing, or does not load, is compiled from its PTX by the driver.
 
-// CubinName is a compiled kernel's file in the archive. It depends on the program that it
-// was compiled from, so that one of another version is not taken for it.
+// CubinName is a compiled kernel's file in the archive. The name depends on the program that it
+// was compiled from, so that other versions do not match.
 func CubinName(architecture int, s planner.Spec, ptx []byte) string {
 	sum := sha256.Sum256(ptx)
 	return fmt.Sprintf("sm_%d/%v.%x.cubin", architecture, s, sum[:8])
@@ -37,13 +36,13 @@ func architectureFor(capability int) int {
 	return best
 }
 
-// cubins are those for a device.
+// cubins are the compiled kernels for a device.
 type cubins struct {
 	files        fs.FS
-	architecture int // 0: there are none
+	architecture int // 0: none
 }
 
-// open takes the files of the options, or those of the build.
+// open opens the archive of the options, or of the build.
 func (c *cubins) open(o Options, capability int) error {
 	c.files, c.architecture = o.Cubins, architectureFor(capability)
 	if c.files == nil && cubinArchive != "" {
@@ -70,8 +69,8 @@ func (c *cubins) of(s planner.Spec, ptx []byte) []byte {
 	return image
 }
 
-// unfit reports whether an error of a cubin's loading says that the driver or the GPU
-// is not for it.
+// unfit reports whether an error of a cubin's loading means that the driver or the GPU does not
+// fit it.
 func unfit(err error) bool {
 	code := codeOf(err)
 	return code == codeInvalidImage || code == codeNoBinary

@@ -6,9 +6,8 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// CopyByDriver queues a copy of the first bytes of a buffer by the driver
-// (cuMemcpyDtoDAsync), not by a kernel of this module: what benchmarks compare with.
-// It counts in no Stats.
+// CopyByDriver queues a copy of the first bytes of a buffer by the driver (cuMemcpyDtoDAsync),
+// not by a kernel of this module: the reference of benchmarks. Stats do not count it.
 func (d *Device) CopyByDriver(q device.Queue, dst, src device.Buffer, bytes int64) error {
 	return gpu.CopyByDriver(d.Device, q, dst, src, bytes, func(s gpu.Stream, to, from gpu.Mem) error {
 		on := s.(*stream).handle

@@ -18,8 +18,8 @@ type Handles struct {
 // closed, or for as long as somebody else retains it.
 func (d *Device) Handles() Handles { return Handles{uintptr(d.driver.ctx), d.driver.ordinal} }
 
-// Library returns the driver's library, for a binding of the program's own: the name or
-// path that it was found by, and its handle, as dlopen or LoadLibrary return it.
+// Library returns the driver's library, for the program's own binding: the name or path that it
+// was found by, and its handle, as dlopen or LoadLibrary return it.
 func Library() (path string, handle uintptr, err error) {
 	a, err := openAPI()
 	if err != nil {
@@ -28,9 +28,9 @@ func Library() (path string, handle uintptr, err error) {
 	return a.name(), a.libraryHandle(), nil
 }
 
-// PointerOf returns a buffer's CUdeviceptr, valid until the buffer is freed; 0 for a
-// buffer of no bytes, or of another backend. A program that queues work of its own on
-// it calls Used of device.Sharer before the buffer is freed.
+// PointerOf returns a buffer's CUdeviceptr, valid until the buffer is freed; 0 for a buffer of
+// no bytes, or of another backend. A program that queues its own work on it calls Used of
+// device.Sharer before the buffer is freed.
 func PointerOf(b device.Buffer) uintptr {
 	if buffer, ok := b.(*gpu.Buffer); ok && buffer != nil {
 		if m, ok := buffer.Mem().(*memory); ok {
@@ -54,8 +54,8 @@ func StreamOf(q device.Queue) uintptr {
 	return 0
 }
 
-// Adopt makes a device of an engine's context, which must live until the device is
-// closed, and which Close leaves as it is.
+// Adopt makes a device of an engine's context, which must live until the device is closed, and
+// which Close does not destroy.
 func Adopt(h Handles, o Options) (*Device, error) {
 	const op = "Adopt"
 	a, err := openAPI()
@@ -87,16 +87,16 @@ func ordinalOf(a api, ctx cuContext) (n int, err error) {
 }
 
 // AdoptBuffer makes a buffer of bytes of an engine's device memory from an address on.
-// The size is a multiple of 4, as kernels access whole words, the address of 16, as
-// they access vectors; others are device.ErrUnsupported. Kernels may read, and never
-// write, up to 12 bytes behind it, to the next multiple of 16. The memory must live until
-// the buffer is freed and the work on it is done, and is of the device's context or of a
-// pool; Free leaves it as it is. The buffer counts in no Stats.
+// The size is a multiple of 4, as kernels access whole words, the address of 16, as they access
+// vectors; others are device.ErrUnsupported. Kernels may read, but never write, up to 12 bytes
+// behind it, to the next multiple of 16. The memory must live until the buffer is freed and the
+// work on it is done, and must belong to the device's context or to a pool; Free does not free
+// it. Stats do not count the buffer.
 func (d *Device) AdoptBuffer(at uintptr, bytes int64) (device.Buffer, error) {
 	return d.AdoptHandle(at, bytes, nil)
 }
 
-// AdoptHandle is AdoptBuffer that says when the memory is no longer used
+// AdoptHandle is AdoptBuffer with a notification when the memory is no longer used
 // (device.HandleMemory).
 func (d *Device) AdoptHandle(at uintptr, bytes int64, done func()) (device.Buffer, error) {
 	const op = "AdoptBuffer"
@@ -138,14 +138,13 @@ func (d *Device) checkLocation(op string, at cuDevicePtr, bytes int64) error {
 	return nil
 }
 
-// perThread is the default stream of the calling thread, which a goroutine does not
-// choose.
+// perThread is the default stream of the calling thread, which a goroutine cannot choose.
 const perThread = 2
 
 // AdoptStream makes a queue of an engine's CUstream of the same context; 0 is the
-// legacy default stream. The stream must live until the queue is closed. Close waits
-// for all work on it, also the engine's, and leaves it as it is. While the engine
-// captures the stream, calls of the queue are device.ErrInvalid.
+// legacy default stream. The stream must live until the queue is closed. Close waits for all
+// work on it, also the engine's, and does not destroy it. While the engine captures the stream,
+// calls of the queue are device.ErrInvalid.
 func (d *Device) AdoptStream(handle uintptr) (device.Queue, error) {
 	const op = "AdoptStream"
 	var q device.Queue

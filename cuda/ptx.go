@@ -14,8 +14,8 @@ import (
 	"github.com/restride/restride/internal/planner"
 )
 
-// ptxArchive holds the kernels as scripts/ptx.sh made them, one file each, as the
-// driver compiles only those in use. To read one: unzip -p cuda/ptx.zip element_32.ptx
+// ptxArchive holds the kernels that scripts/ptx.sh compiled, one file each, as the driver
+// compiles only those in use. To read one: unzip -p cuda/ptx.zip element_32.ptx
 //
 //go:embed ptx.zip
 var ptxArchive string
@@ -25,9 +25,8 @@ func ptxFiles() (*zip.Reader, error) {
 	return zip.NewReader(strings.NewReader(ptxArchive), int64(len(ptxArchive)))
 }
 
-// ptxFolder is a variable that names a folder of programs, to try others than those in the
-// archive: a file for each kernel, as element_32.ptx. Kernels that it lacks are the
-// archive's.
+// ptxFolder is a variable that names a folder of programs to use instead of the archive's: a
+// file for each kernel, such as element_32.ptx. Missing kernels come from the archive.
 const ptxFolder = "RESTRIDE_PTX"
 
 const mostPTX = 16 << 20 // bytes of a program
