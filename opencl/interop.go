@@ -21,9 +21,9 @@ func (d *Device) Handles() Handles {
 	return Handles{Platform: d.driver.properties.platform, Context: d.driver.context, Device: d.driver.properties.id}
 }
 
-// Library returns the OpenCL library that the package has loaded, for a binding of the
-// program's own: the name or path that it was found by, and its handle, as dlopen or
-// LoadLibrary return it.
+// Library returns the OpenCL library that the package has loaded, for the program's own
+// binding: the name or path that it was found by, and its handle, as dlopen or LoadLibrary
+// return it.
 func Library() (path string, handle uintptr, err error) {
 	if err := load(); err != nil {
 		return "", 0, err
@@ -31,9 +31,9 @@ func Library() (path string, handle uintptr, err error) {
 	return library.Name, library.Handle(), nil
 }
 
-// MemoryOf returns a buffer's cl_mem, valid until the buffer is freed; 0 for a buffer
-// of no bytes, or of another backend. A program that queues work of its own on it calls
-// Used of device.Sharer before the buffer is freed.
+// MemoryOf returns a buffer's cl_mem, valid until the buffer is freed; 0 for a buffer of no
+// bytes, or of another backend. A program that queues its own work on it calls Used of
+// device.Sharer before the buffer is freed.
 func MemoryOf(b device.Buffer) uintptr {
 	if buffer, ok := b.(*gpu.Buffer); ok && buffer != nil {
 		if m, ok := buffer.Mem().(*memory); ok {
@@ -57,9 +57,9 @@ func CommandQueueOf(q device.Queue) uintptr {
 	return 0
 }
 
-// Adopt makes a device of an engine's context and device. Handles.Platform may
-// be 0. The context is retained until the device is closed. With Options.GL, the engine has
-// made it for sharing with that GL context.
+// Adopt makes a device of an engine's context and device. Handles.Platform may be 0. The
+// context is retained until the device is closed. Options.GL means that the engine made it for
+// sharing with that GL context.
 func Adopt(h Handles, o Options) (*Device, error) {
 	const op = "Adopt"
 	if err := load(); err != nil {
@@ -118,14 +118,14 @@ func handles(b []byte) []uintptr {
 // AdoptBuffer makes a buffer of the first bytes of an engine's cl_mem of the same
 // context. The size is a multiple of 4, as kernels access whole words, and host memory
 // (CL_MEM_USE_HOST_PTR) begins on 16 bytes, as they access vectors: others are
-// device.ErrUnsupported. Kernels may read, and never write, up to 12 bytes behind the
-// size, to the next multiple of 16. The cl_mem is retained until the buffer is freed; the driver
-// keeps it for work that is still under way. The buffer counts in no Stats.
+// device.ErrUnsupported. Kernels may read, but never write, up to 12 bytes behind the size, to
+// the next multiple of 16. The cl_mem is retained until the buffer is freed; the driver keeps
+// it for work in progress. Stats do not count the buffer.
 func (d *Device) AdoptBuffer(mem uintptr, bytes int64) (device.Buffer, error) {
 	return d.AdoptHandle(mem, bytes, nil)
 }
 
-// AdoptHandle is AdoptBuffer that says when the memory is no longer used
+// AdoptHandle is AdoptBuffer with a notification when the memory is no longer used
 // (device.HandleMemory).
 func (d *Device) AdoptHandle(mem uintptr, bytes int64, done func()) (device.Buffer, error) {
 	const op = "AdoptBuffer"
