@@ -41,8 +41,8 @@ func (d *Device) Compile(source, name, options string) (device.Kernel, error) {
 	return k, err
 }
 
-// userKernel is a user's kernel. The driver stores arguments in the cl_kernel, so launches set
-// them one at a time.
+// userKernel is a user's kernel. The driver stores arguments in the cl_kernel, so only one
+// launch at a time may set them.
 type userKernel struct {
 	program, kernel uintptr
 	mu              sync.Mutex
