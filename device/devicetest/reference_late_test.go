@@ -15,7 +15,7 @@ type span struct {
 	lo, hi int64
 }
 
-// spanOf returns what an operand reaches.
+// spanOf returns the range of an operand.
 func spanOf(o device.Operand, by ...device.Index) span {
 	ends := backend.BytesOf(&o, by)
 	if words, ok := o.Buffer.(*refStrings); ok {
@@ -44,12 +44,12 @@ func (s span) set(err error) {
 	}
 }
 
-// launch queues f, which makes dst of srcs: what is wrong with these is wrong with it.
+// launch queues f, which computes dst from srcs: errors of these become errors of dst.
 func (q *refQueue) launch(dst device.Operand, f func(), srcs ...device.Operand) error {
 	return q.launchFrom(dst, func() error { f(); return nil }, srcs...)
 }
 
-// launchFrom is launch of what may fail late.
+// launchFrom is launch for work that may fail late.
 func (q *refQueue) launchFrom(dst device.Operand, f func() error, srcs ...device.Operand) error {
 	return q.count(dst, func() {
 		err := f()
@@ -62,7 +62,7 @@ func (q *refQueue) launchFrom(dst device.Operand, f func() error, srcs ...device
 	})
 }
 
-// tell makes an error of indices out of range, if there are any.
+// tell makes an error of indices out of range, if any.
 func (q *refQueue) tell(op string, by []device.Index, wrong []int64) error {
 	if len(wrong) == 0 || q.dev.has("silent indices") {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// indicesString is what the name of a take or a put has of its indices, and behind them.
+// indicesString is the part of a take's or a put's name from its indices on.
 func (c Case) indicesString() string {
 	by := make([]string, len(c.By))
 	for i, x := range c.By {
@@ -58,7 +58,7 @@ func (c *Case) parseIndices(words []string, dims []int64) (err error) {
 	return err
 }
 
-// parseIndex reads an index as it is written: 0:7:5, or 0:7:5:skip.
+// parseIndex reads an index in its text form: 0:7:5, or 0:7:5:skip.
 func parseIndex(word string) (x device.Index, err error) {
 	parts := strings.Split(word, ":")
 	if len(parts) == 4 {

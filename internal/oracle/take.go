@@ -13,8 +13,8 @@ import (
 )
 
 // Take calls move for each element that is taken: with its positions in dst, whose
-// layout is d, and in src. at holds the indices, of type t, at a. It returns the
-// indices that are out of range: their elements are not taken.
+// layout is d, and in src. at holds the indices, of type t, at a. It returns the indices out of
+// range: their elements are not taken.
 func Take(d, s, a layout.Layout, at []byte, t layout.DType, by []device.Index, move func(p, q int64)) (wrong []int64) {
 	return indexed(d, s, a, at, t, by, func(p, q, by int64) { move(p, q+by) })
 }
@@ -25,7 +25,7 @@ func Put(d, s, a layout.Layout, at []byte, t layout.DType, by []device.Index, mo
 	return indexed(d, s, a, at, t, by, func(p, q, by int64) { move(p+by, q) })
 }
 
-// indexed walks two layouts in row-major order, with what the indices add.
+// indexed walks two layouts in row-major order, with the contribution of the indices.
 func indexed(d, s, a layout.Layout, at []byte, t layout.DType, by []device.Index, visit func(p, q, by int64)) (wrong []int64) {
 	if layout.LeadNowhere(by) {
 		return nil
@@ -51,7 +51,7 @@ func indexed(d, s, a layout.Layout, at []byte, t layout.DType, by []device.Index
 	return wrong
 }
 
-// element returns which element an index means; false: none.
+// element returns the element for an index; false: none.
 func element(i int64, x device.Index) (int64, bool) {
 	inRange := i >= -x.Extent && i < x.Extent
 	switch x.Outside {
@@ -128,10 +128,10 @@ func (c Case) byIndices(at []byte, move func(p, q int64)) (wrong []int64) {
 	return Take(c.Dst, c.Src, c.At, at, c.AtType, c.By, move)
 }
 
-// Sizes returns how many bytes dst and src need, and what else is read: the indices
+// Sizes returns the numbers of bytes that dst and src need, and the third operand: the indices
 // of a take or a put, a map's table, a where's condition. They count from the starts of their
-// buffers, wherever indices lead; strings count themselves. A fill needs no src.
-// 1<<40 and more: beyond any buffer.
+// buffers, for all valid indices; strings count themselves. A fill needs no src. 1<<40 and
+// more: beyond any buffer.
 func (c Case) Sizes() (dst, src, at int64) {
 	dst = slots(c.Dst, c.DstType)
 	switch c.Op {
@@ -160,7 +160,7 @@ func (c Case) Sizes() (dst, src, at int64) {
 	return dst, slotsFrom(c.Src, reach, c.SrcType), at
 }
 
-// slotsFrom is slots for a layout that lies further by so many positions.
+// slotsFrom is slots for a layout shifted by the given number of positions.
 func slotsFrom(l layout.Layout, further int64, t layout.DType) int64 {
 	moved, err := l.Rebase(l.Offset() + further)
 	if err != nil {
@@ -169,8 +169,8 @@ func slotsFrom(l layout.Layout, further int64, t layout.DType) int64 {
 	return slots(moved, t)
 }
 
-// checkNamed checks that an error names one of the indices out of range, or is none where
-// there are none.
+// checkNamed checks that an error names one of the indices out of range, or is nil if there are
+// none.
 func checkNamed(err error, wrong []int64) error {
 	switch {
 	case len(wrong) == 0:
@@ -189,7 +189,7 @@ func (c Case) indices(rng *rand.Rand, at []byte) {
 	unit := int64(c.AtType.Bits() / 8)
 	all := make([]int64, 0, c.At.Count())
 	walk(c.At, c.At, func(p, _ int64) { all = append(all, p) })
-	// Indices of several components may have one position: in range for all.
+	// Indices of several components may share one position: in range for all.
 	least := map[int64]int64{}
 	for _, p := range all {
 		for _, x := range c.By {
@@ -222,7 +222,7 @@ func (c Case) indices(rng *rand.Rand, at []byte) {
 	}
 }
 
-// skipRepeats changes indices of elements that would go where another goes: out of range.
+// skipRepeats makes indices out of range whose elements would go to the place of another.
 func (c Case) skipRepeats(at []byte) {
 	taken := map[int64]bool{}
 	walk(c.Dst, c.At, func(p, position int64) {
