@@ -11,11 +11,11 @@ import (
 	"github.com/restride/restride/device"
 )
 
-// careless is a cpu device with a fault in how it treats memory of others.
+// careless is a cpu device with a fault in its treatment of foreign memory.
 type careless struct {
 	*cpu.Device
-	told  int  // how often owners are told
-	frees bool // a buffer is freed when there is another
+	told  int  // notifications of owners
+	frees bool // each allocation frees a buffer
 	last  atomic.Pointer[device.Buffer]
 }
 
