@@ -28,7 +28,7 @@ type Buffer struct {
 	closed bool
 }
 
-// NewBuffer makes a buffer object for contiguous elements, undefined ones, and names it: Close
+// NewBuffer makes a buffer object for contiguous, undefined elements, and names it: Close
 // deletes it. use is the tensors' access to it. The error is ErrOutOfMemory if GL has no memory
 // for it.
 func (i *Interop) NewBuffer(use device.GLUse, t layout.DType, dims ...int64) (*Buffer, error) {
@@ -63,10 +63,10 @@ func (i *Interop) NewBuffer(use device.GLUse, t layout.DType, dims ...int64) (*B
 	return b, nil
 }
 
-// unit is what sizes of new buffers are a multiple of: kernels access 16 bytes.
+// unit divides the sizes of new buffers: kernels access 16 bytes.
 const unit = 16
 
-// newStorage makes a buffer object of so many bytes.
+// newStorage makes a buffer object of the given number of bytes.
 func (i *Interop) newStorage(op string, bytes int64) (name uint32, err error) {
 	gl.GenBuffers(1, &name)
 	bound(gl.COPY_WRITE_BUFFER, name, func() {
@@ -83,12 +83,12 @@ func (i *Interop) newStorage(op string, bytes int64) (name uint32, err error) {
 	return name, nil
 }
 
-// Buffer makes a buffer object of the program's known, in which elements of a type lie as a
-// layout says. The object stays the program's, which keeps it, and its storage, until Close.
-// Its size is a multiple of 4 bytes, but where the way is Staged, or the device is the cpu.
-// Where the way is Mapped, its storage was made by glBufferStorage with the flags GL_MAP_READ_BIT, GL_MAP_WRITE_BIT,
-// GL_MAP_PERSISTENT_BIT and GL_MAP_COHERENT_BIT, and the program has not mapped it: Close
-// unmaps it.
+// Buffer registers a buffer object of the program, which holds elements of a type in a layout.
+// The program owns the object, and must keep it, and its storage, until Close. Its size is a
+// multiple of 4 bytes, unless the way is Staged, or the device is the cpu. If the way is
+// Mapped, its storage was made by glBufferStorage with the flags GL_MAP_READ_BIT,
+// GL_MAP_WRITE_BIT, GL_MAP_PERSISTENT_BIT and GL_MAP_COHERENT_BIT, and the program has not
+// mapped it: Close unmaps it.
 func (i *Interop) Buffer(name uint32, t layout.DType, l layout.Layout, use device.GLUse) (*Buffer, error) {
 	const op = "Buffer"
 	if err := checkType(op, t, use); err != nil {

@@ -40,7 +40,7 @@ func Example() {
 	planes := must(x.Transpose(2, 0, 1)) // a view
 	fmt.Println(in.Way(), planes.Shape(), must(tensor.Values[uint8](planes)))
 	check(planes.Release())
-	check(frame.Release()) // it belongs to GL again
+	check(frame.Release()) // it is GL's again
 	check(frame.Close())
 	// prints: mapped [4,1,2] [10 11 20 21 30 31 255 255]
 }

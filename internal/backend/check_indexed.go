@@ -7,8 +7,7 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// CheckTake checks the rules of Queue.Take, but for what the indices in memory
-// are.
+// CheckTake checks the rules of Queue.Take, except for the values of indices in memory.
 func CheckTake(dst, src, at *device.Operand, by []device.Index) error {
 	const op = "Take"
 	if err := CheckOperand(op, "dst", dst); err != nil {
@@ -23,7 +22,7 @@ func CheckTake(dst, src, at *device.Operand, by []device.Index) error {
 	return checkIndexed(op, dst, src, at, by, false)
 }
 
-// CheckPut checks the rules of Queue.Put, but for what the indices in memory are.
+// CheckPut checks the rules of Queue.Put, except for the values of indices in memory.
 func CheckPut(dst, src, at *device.Operand, how device.Reduction, by []device.Index) error {
 	const op = "Put"
 	if err := checkMoved(op, "dst", dst, by); err != nil {
@@ -44,8 +43,8 @@ func CheckPut(dst, src, at *device.Operand, how device.Reduction, by []device.In
 	return checkIndexed(op, dst, src, at, by, true)
 }
 
-// checkMoved checks the operand whose elements indices name: where they name none, it needs
-// no place for one.
+// checkMoved checks the operand that indices select elements of: without any selected element,
+// it needs no room.
 func checkMoved(op, role string, o *device.Operand, by []device.Index) error {
 	if layout.LeadNowhere(by) {
 		return checkType(op, role, o)
@@ -53,7 +52,7 @@ func checkMoved(op, role string, o *device.Operand, by []device.Index) error {
 	return CheckOperand(op, role, o)
 }
 
-// checkIndexed checks what takes and puts have in common. put: the indices are dst's.
+// checkIndexed checks the rules that takes and puts share. put: the indices are dst's.
 func checkIndexed(op string, dst, src, at *device.Operand, by []device.Index, put bool) error {
 	if err := CheckOperand(op, "at", at); err != nil {
 		return err
@@ -134,10 +133,10 @@ func BytesOf(o *device.Operand, by []device.Index) (ends [2]int64) {
 	}
 }
 
-// meet reports whether two ranges have anything in common.
+// meet reports whether two ranges overlap.
 func meet(a, b [2]int64) bool { return a[0] <= b[1] && b[0] <= a[1] }
 
-// OutOfRange says what is wrong with an index.
+// OutOfRange describes an index out of range.
 func OutOfRange(index, extent int64) string {
 	return fmt.Sprintf("index %d is outside [%d,%d] of extent %d", index, -extent, extent-1, extent)
 }
