@@ -1,7 +1,7 @@
 #!/bin/sh
 # Compiles the kernels' PTX for the GPUs that cuda/cubin.go lists: the archive
-# cuda/cubins.zip, which builds with the tag cubins embed. PTXAS may name another
-# assembler than the one that is installed.
+# cuda/cubins.zip, which builds with the tag cubins embed. PTXAS may name another assembler than
+# the installed one.
 set -eu
 : "${GO:=go}" "${PTXAS:=}"
 cd "$(dirname "$0")/.."
