@@ -96,11 +96,11 @@ generate: ptx
 	$(GO) run ./examples/attention examples/attention/attention.onnx
 	$(GO) generate ./cmd/restride
 
-# The kernels in cuda/ptx.zip (needs clang-16). The text is reproducible.
+# The kernels in internal/cudakernels/ptx.zip (needs clang-16). The text is the same every time.
 ptx:
 	GO=$(GO) sh scripts/ptx.sh
 
-# The table of docs/gpu-model.md: a model's predictions for the kernels in cuda/ptx.zip.
+# The table of docs/gpu-model.md: what a model says of the kernels in internal/cudakernels/ptx.zip.
 gpu-model:
 	GO=$(GO) sh scripts/gpu_model.sh
 
@@ -126,7 +126,7 @@ build/glshim/libOpenCL.so: opencl/glshim/glshim.cpp
 	g++ -std=c++17 -O1 -g1 -fPIC -fvisibility=hidden -Wall -Wextra -Werror -shared -o $@.new $< -Wl,--no-as-needed -l:libOpenCL.so.1 -ldl
 	mv $@.new $@
 
-# The kernels compiled for some GPUs: cuda/cubins.zip, for builds with the tag cubins.
+# The kernels compiled for some GPUs: internal/cudakernels/cubins.zip, for builds with the tag cubins.
 cubins:
 	GO=$(GO) sh scripts/cubins.sh
 

@@ -73,10 +73,10 @@ func (r *runner) plainCopies(roof *report.Roofline) (err error) {
 	if err := r.sense(p, roof.Copy.Median); err != nil {
 		return err
 	}
-	if namer, ok := r.q.(device.KernelNamer); ok {
+	if namer, ok := device.As[device.KernelNamer](r.q); ok {
 		roof.Kernel = namer.KernelName(dense(p[0]), dense(p[1]))
 	}
-	if driver, ok := r.dev.(device.DriverCopier); ok {
+	if driver, ok := device.As[device.DriverCopier](r.dev); ok {
 		roof.Driver, err = r.measurePlain(r.meter, "driver", len(p)/2, func(i int) error {
 			dst, src := p.pair(i)
 			return driver.CopyByDriver(r.q, dst, src, r.Size)
@@ -149,8 +149,8 @@ func (r *runner) transfers(roof *report.Roofline) (err error) {
 	rate("upload", &roof.Upload, func() error { return r.q.Write(b, 0, host) })
 	rate("download", &roof.Download, func() error { return r.q.Read(host, b, 0) })
 
-	allocator, ok := r.dev.(device.HostAllocator)
-	queue, ok2 := r.q.(device.AsyncQueue)
+	allocator, ok := device.As[device.HostAllocator](r.dev)
+	queue, ok2 := device.As[device.AsyncQueue](r.q)
 	if err != nil || !ok || !ok2 {
 		return err
 	}

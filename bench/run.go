@@ -262,7 +262,7 @@ func (r *runner) run(c cases.Case, out *report.CaseResult, sector int64) (rotati
 	}
 	if at.Op != oracle.OpCopy {
 		out.Kernel = string(at.Op) // planners name only copies
-	} else if namer, ok := r.q.(device.KernelNamer); ok {
+	} else if namer, ok := device.As[device.KernelNamer](r.q); ok {
 		out.Kernel = namer.KernelName(all[0].Dst, all[0].Src)
 	}
 	if out.Verified == "" {

@@ -20,7 +20,7 @@ func (r *runner) sense(p plain, each float64) error {
 			return err
 		}
 	}
-	s, ok := r.dev.(device.Sensors)
+	s, ok := device.As[device.Sensors](r.dev)
 	if !ok {
 		return nil
 	}

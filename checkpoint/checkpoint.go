@@ -28,20 +28,19 @@ type Checkpoint struct {
 	Path    string // as it was given to Open
 	Files   []*File
 	Tensors []*Tensor // of all files, one of a name
-	// Index is the index that named the files; nil: there is none.
-	Index *Index
+	// Index is the name of the index that lists the files; "": there is none.
+	Index string
 	// Config is config.json beside the files; nil: there is none.
 	Config json.RawMessage
 
+	index  index
 	byName map[string]*Tensor
 }
 
-// Index is a file that says which file has which tensor.
-type Index struct {
-	Name  string            // of the file
-	Files map[string]string // tensor to file
-
-	names []string // of the files, in order
+// index says which file has which tensor.
+type index struct {
+	files map[string]string // tensor to file
+	names []string          // of the files, in order
 }
 
 // Open opens a file; all files that an index (NAME.safetensors.index.json) lists; all of
@@ -126,7 +125,7 @@ func (c *Checkpoint) open(main string) error {
 		if err := c.readIndex(main); err != nil {
 			return err
 		}
-		names = c.Index.names
+		names = c.index.names
 	case m != nil:
 		n, _ := strconv.Atoi(m[3])
 		if i, _ := strconv.Atoi(m[2]); i < 1 || i > n || n > maxFiles {
@@ -159,7 +158,7 @@ func (c *Checkpoint) collect() error {
 		}
 		name := filepath.Base(f.Path)
 		for _, t := range f.Tensors {
-			if c.Index != nil && c.Index.Files[t.Name] != name {
+			if c.Index != "" && c.index.files[t.Name] != name {
 				continue
 			}
 			if other := c.byName[t.Name]; other != nil {
@@ -169,11 +168,11 @@ func (c *Checkpoint) collect() error {
 			c.Tensors = append(c.Tensors, t)
 		}
 	}
-	if c.Index == nil {
+	if c.Index == "" {
 		return nil
 	}
 	missing, first := 0, ""
-	for name := range c.Index.Files {
+	for name := range c.index.files {
 		if c.byName[name] != nil {
 			continue
 		}
@@ -182,7 +181,7 @@ func (c *Checkpoint) collect() error {
 		}
 	}
 	if missing > 0 {
-		return layout.Errorf(layout.ErrInvalid, "Open", "%s: %s has no tensor %s (%d such)", quote.Name(c.Index.Name), quote.Name(c.Index.Files[first]), quote.Name(first), missing)
+		return layout.Errorf(layout.ErrInvalid, "Open", "%s: %s has no tensor %s (%d such)", quote.Name(c.Index), quote.Name(c.index.files[first]), quote.Name(first), missing)
 	}
 	return nil
 }

@@ -40,7 +40,7 @@ func (h *Header) readGGUF(r io.ReaderAt, size int64, charge func(int64) error) e
 	for range entries {
 		c.pay(entryMemory)
 		key := c.text("a key")
-		t := ValueType(c.uint32())
+		t := valueType(c.uint32())
 		if _, twice := keys[key]; c.err == nil && (twice || !valid(key)) {
 			c.fail("the key %s is there twice, or none", quote.Name(key))
 		}
@@ -189,7 +189,7 @@ func (c *cursor) count(what string, bytes int64) int64 {
 func (c *cursor) text(what string) string { return string(c.take(c.int64("the length of " + what))) }
 
 // value reads a value, and returns it as it lies in the file.
-func (c *cursor) value(t ValueType, depth int) []byte {
+func (c *cursor) value(t valueType, depth int) []byte {
 	if c.err == nil && int(t) >= len(valueTypes) {
 		c.fail("metadata of type %d, which is not known", uint32(t))
 	}
@@ -199,7 +199,7 @@ func (c *cursor) value(t ValueType, depth int) []byte {
 	switch {
 	case valueTypes[t].bytes > 0:
 		return c.take(valueTypes[t].bytes)
-	case t == Text:
+	case t == typeText:
 		length := c.take(8)
 		if c.err != nil {
 			return nil
@@ -210,7 +210,7 @@ func (c *cursor) value(t ValueType, depth int) []byte {
 	if c.err != nil {
 		return nil
 	}
-	of, n := ValueType(binary.LittleEndian.Uint32(raw)), binary.LittleEndian.Uint64(raw[4:])
+	of, n := valueType(binary.LittleEndian.Uint32(raw)), binary.LittleEndian.Uint64(raw[4:])
 	least := int64(8) // a text's length
 	if int(of) < len(valueTypes) && valueTypes[of].bytes > 0 {
 		least = valueTypes[of].bytes
@@ -251,7 +251,7 @@ func (h *Header) appendGGUF(b []byte) ([]byte, error) {
 			return nil, h.invalid("the key %s", quote.Name(e.Key))
 		}
 		text(e.Key)
-		b = binary.LittleEndian.AppendUint32(b, uint32(e.Value.Type))
+		b = binary.LittleEndian.AppendUint32(b, uint32(e.Value.typ))
 		b = append(b, e.Value.raw...)
 	}
 	from := int64(0)

@@ -25,7 +25,7 @@ func (c *Checkpoint) readIndex(path string) error {
 		return err
 	}
 	defer f.Close()
-	r := &indexReader{path: path, Index: &Index{Name: filepath.Base(path), Files: map[string]string{}}, files: map[string]string{}}
+	r := &indexReader{path: path, index: index{files: map[string]string{}}, texts: map[string]string{}}
 	r.charge = budget.Steps(func(bytes int64) error {
 		return budget.TakeFor(budget.Process(), c, "the content of "+quote.Path(path), bytes)
 	})
@@ -36,24 +36,24 @@ func (c *Checkpoint) readIndex(path string) error {
 		}
 		return err
 	}
-	if len(r.Files) == 0 {
+	if len(r.files) == 0 {
 		return r.invalid(" has no weight_map")
 	}
-	for _, name := range r.files {
+	for _, name := range r.texts {
 		r.names = append(r.names, name)
 	}
 	slices.Sort(r.names)
-	c.Index = r.Index
+	c.Index, c.index = filepath.Base(path), r.index
 	return nil
 }
 
 // indexReader reads the text of an index, a token at a time.
 type indexReader struct {
-	*Index
+	index
 	path   string
 	json   *jsontext.Reader
 	charge func(int64) error
-	files  map[string]string // one text for each file's name
+	texts  map[string]string // one text for each file's name
 }
 
 func (r *indexReader) invalid(format string, args ...any) error {
@@ -118,16 +118,16 @@ func (r *indexReader) weights() error {
 		if err != nil {
 			return err
 		}
-		if _, twice := r.Files[tensor]; twice {
+		if _, twice := r.files[tensor]; twice {
 			return r.invalid(" has tensor %s twice", quote.Name(tensor))
 		}
-		r.Files[tensor] = name
+		r.files[tensor] = name
 	}
 }
 
 // file returns the name of a tensor's file, which is the last token.
 func (r *indexReader) file(tensor string) (string, error) {
-	if name, ok := r.files[string(r.json.Bytes())]; ok {
+	if name, ok := r.texts[string(r.json.Bytes())]; ok {
 		return name, nil
 	}
 	if err := r.charge(memoryOf(r.json.Bytes())); err != nil {
@@ -137,10 +137,10 @@ func (r *indexReader) file(tensor string) (string, error) {
 	if !filepath.IsLocal(name) || filepath.Base(name) != name || strings.ContainsAny(name, `/\`) {
 		return "", r.invalid(": tensor %s is in %s, which is no name of a file beside it", quote.Name(tensor), quote.Name(name))
 	}
-	if len(r.files) == maxFiles {
+	if len(r.texts) == maxFiles {
 		return "", layout.Errorf(layout.ErrUnsupported, "Open", "%s names more than %d files", quote.Path(r.path), maxFiles)
 	}
-	r.files[name] = name
+	r.texts[name] = name
 	return name, nil
 }
 

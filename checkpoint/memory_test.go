@@ -63,7 +63,7 @@ func manyGGUF(n int) []byte {
 	var b bytes.Buffer
 	b.Write(gguf(uint32(versionGGUF), n, n))
 	for i := range n {
-		b.Write(gguf(fmt.Sprint(i), uint32(Uint8), []byte{1})[len(magicGGUF):])
+		b.Write(gguf(fmt.Sprint(i), uint32(typeUint8), []byte{1})[len(magicGGUF):])
 	}
 	for i := range n {
 		b.Write(gguf(fmt.Sprint(i), uint32(1), 1, uint32(0), 32*i)[len(magicGGUF):])

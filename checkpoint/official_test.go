@@ -93,5 +93,5 @@ func TestBugSafetensorsThatOthersRefuse(t *testing.T) {
 	}
 	h, err := parse(safetensors(`{"__metadata__":{"é":"\u00e9\ud83d\ude00\\\""},"a":{`+one+`}}`, 7))
 	require.NoError(t, err)
-	assert.Equal(t, []Entry{{"é", TextValue("é😀\\\"")}}, h.Metadata)
+	assert.Equal(t, []Entry{{"é", ValueOf("é😀\\\"")}}, h.Metadata)
 }

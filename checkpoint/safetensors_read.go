@@ -145,7 +145,7 @@ func (h *headerReader) metadata() error {
 		if err := h.charge(2 * memoryOf(h.json.Bytes())); err != nil { // once more as it is put together
 			return err
 		}
-		h.Metadata = append(h.Metadata, Entry{key, TextValue(string(h.json.Bytes()))})
+		h.Metadata = append(h.Metadata, Entry{key, ValueOf(string(h.json.Bytes()))})
 	}
 }
 

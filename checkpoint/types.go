@@ -78,17 +78,6 @@ func init() {
 	}
 }
 
-// Types returns a format's types.
-func (f Format) Types() []Type {
-	var out []Type
-	for _, t := range f.types() {
-		if t.Name != "" {
-			out = append(out, t)
-		}
-	}
-	return out
-}
-
 func (f Format) types() []Type {
 	switch f {
 	case Safetensors:
@@ -138,6 +127,3 @@ func (f Format) Size(t Type, dims []int64) (int64, error) {
 	}
 	return int64(bytes), nil
 }
-
-// Size returns the bytes of a tensor of the type: whole blocks.
-func (t Type) Size(dims []int64) (int64, error) { return Safetensors.Size(t, dims) }

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"reflect"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -11,24 +12,24 @@ import (
 	"github.com/restride/restride/internal/quote"
 )
 
-// ValueType is the type of a metadata value, with GGUF's numbers.
-type ValueType uint32
+// valueType is the type of a metadata value, with GGUF's numbers.
+type valueType uint32
 
 // The types of values.
 const (
-	Uint8 ValueType = iota
-	Int8
-	Uint16
-	Int16
-	Uint32
-	Int32
-	Float32
-	Bool
-	Text
-	Array
-	Uint64
-	Int64
-	Float64
+	typeUint8 valueType = iota
+	typeInt8
+	typeUint16
+	typeInt16
+	typeUint32
+	typeInt32
+	typeFloat32
+	typeBool
+	typeText
+	typeArray
+	typeUint64
+	typeInt64
+	typeFloat64
 )
 
 // valueTypes has each type's name and its bytes; 0: they differ.
@@ -36,11 +37,11 @@ var valueTypes = [...]struct {
 	name  string
 	bytes int64
 }{
-	Uint8: {"uint8", 1}, Int8: {"int8", 1}, Uint16: {"uint16", 2}, Int16: {"int16", 2}, Uint32: {"uint32", 4}, Int32: {"int32", 4},
-	Float32: {"float32", 4}, Bool: {"bool", 1}, Text: {"text", 0}, Array: {"array", 0}, Uint64: {"uint64", 8}, Int64: {"int64", 8}, Float64: {"float64", 8},
+	typeUint8: {"uint8", 1}, typeInt8: {"int8", 1}, typeUint16: {"uint16", 2}, typeInt16: {"int16", 2}, typeUint32: {"uint32", 4}, typeInt32: {"int32", 4},
+	typeFloat32: {"float32", 4}, typeBool: {"bool", 1}, typeText: {"text", 0}, typeArray: {"array", 0}, typeUint64: {"uint64", 8}, typeInt64: {"int64", 8}, typeFloat64: {"float64", 8},
 }
 
-func (t ValueType) String() string {
+func (t valueType) String() string {
 	if int(t) < len(valueTypes) {
 		return valueTypes[t].name
 	}
@@ -50,33 +51,28 @@ func (t ValueType) String() string {
 // Value is a value of metadata. It is kept as GGUF writes it, so that it comes out of a
 // file as it went in.
 type Value struct {
-	Type ValueType
-	raw  string
+	typ valueType
+	raw string
 }
 
-// TextValue returns a text.
-func TextValue(s string) Value {
-	return Value{Text, string(binary.LittleEndian.AppendUint64(nil, uint64(len(s)))) + s}
+// ValueOf returns the value of a text, a number or a bool, whose type in GGUF is T.
+func ValueOf[T string | bool | int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64 | float32 | float64](x T) Value {
+	if s, ok := any(x).(string); ok {
+		return Value{typeText, string(binary.LittleEndian.AppendUint64(nil, uint64(len(s)))) + s}
+	}
+	raw, _ := binary.Append(nil, binary.LittleEndian, x) // which knows all of these types
+	name := reflect.TypeFor[T]().Name()
+	for t, of := range valueTypes {
+		if of.name == name {
+			return Value{valueType(t), string(raw)}
+		}
+	}
+	panic("checkpoint: a type without a number: " + name)
 }
 
-// Uint32Value returns a number.
-func Uint32Value(v uint32) Value {
-	return Value{Uint32, string(binary.LittleEndian.AppendUint32(nil, v))}
-}
-
-// Uint16Value returns a number.
-func Uint16Value(v uint16) Value {
-	return Value{Uint16, string(binary.LittleEndian.AppendUint16(nil, v))}
-}
-
-// Int32Value returns a number.
-func Int32Value(v int32) Value {
-	return Value{Int32, string(binary.LittleEndian.AppendUint32(nil, uint32(v)))}
-}
-
-// Text returns the text that a value of type Text is.
+// Text returns the text of a value that is one.
 func (v Value) Text() (string, bool) {
-	if v.Type != Text || len(v.raw) < 8 {
+	if v.typ != typeText || len(v.raw) < 8 {
 		return "", false
 	}
 	return v.raw[8:], true
@@ -84,28 +80,28 @@ func (v Value) Text() (string, bool) {
 
 // Int returns a value of an integer type.
 func (v Value) Int() (int64, bool) {
-	if v.Type == Float32 || v.Type == Float64 || v.Type == Bool || v.Type == Text || v.Type == Array {
+	if v.typ == typeFloat32 || v.typ == typeFloat64 || v.typ == typeBool || v.typ == typeText || v.typ == typeArray {
 		return 0, false
 	}
 	var b [8]byte
 	n := copy(b[:], v.raw)
 	u := binary.LittleEndian.Uint64(b[:])
-	switch v.Type {
-	case Int8, Int16, Int32:
+	switch v.typ {
+	case typeInt8, typeInt16, typeInt32:
 		shift := 64 - 8*n
 		return int64(u) << shift >> shift, true
-	case Uint64:
+	case typeUint64:
 		return int64(u), int64(u) >= 0
 	}
 	return int64(u), n > 0
 }
 
-// Array returns the type of an array's elements and how many there are.
-func (v Value) Array() (elements ValueType, n int64, ok bool) {
-	if v.Type != Array || len(v.raw) < 12 {
+// array returns the type of an array's elements and how many there are.
+func (v Value) array() (elements valueType, n int64, ok bool) {
+	if v.typ != typeArray || len(v.raw) < 12 {
 		return 0, 0, false
 	}
-	return ValueType(binary.LittleEndian.Uint32([]byte(v.raw[:4]))), int64(binary.LittleEndian.Uint64([]byte(v.raw[4:12]))), true
+	return valueType(binary.LittleEndian.Uint32([]byte(v.raw[:4]))), int64(binary.LittleEndian.Uint64([]byte(v.raw[4:12]))), true
 }
 
 // shown is how many characters of a text String writes.
@@ -116,20 +112,20 @@ func (v Value) String() string {
 	var b [8]byte
 	copy(b[:], v.raw)
 	u := binary.LittleEndian.Uint64(b[:])
-	switch v.Type {
-	case Text:
+	switch v.typ {
+	case typeText:
 		s, _ := v.Text()
 		return quote.Name(s[:min(len(s), 4*shown)])
-	case Array:
-		t, n, _ := v.Array()
+	case typeArray:
+		t, n, _ := v.array()
 		return fmt.Sprintf("%d of %v", n, t)
-	case Bool:
+	case typeBool:
 		return strconv.FormatBool(u != 0)
-	case Float32:
+	case typeFloat32:
 		return strconv.FormatFloat(float64(math.Float32frombits(uint32(u))), 'g', -1, 32)
-	case Float64:
+	case typeFloat64:
 		return strconv.FormatFloat(math.Float64frombits(u), 'g', -1, 64)
-	case Uint64:
+	case typeUint64:
 		return strconv.FormatUint(u, 10)
 	}
 	n, _ := v.Int()

@@ -23,12 +23,12 @@ const arrayOf = "array of "
 // UTF-8 and of arrays of arrays.
 func (v Value) JSON(limit int) (text, typ string, ok bool) {
 	var b []byte
-	if v.Type != Array {
-		b, _, ok = appendJSON(nil, v.Type, v.raw)
-		return string(b), v.Type.String(), ok && len(b) <= limit
+	if v.typ != typeArray {
+		b, _, ok = appendJSON(nil, v.typ, v.raw)
+		return string(b), v.typ.String(), ok && len(b) <= limit
 	}
-	t, n, ok := v.Array()
-	if !ok || t == Array || int(t) >= len(valueTypes) {
+	t, n, ok := v.array()
+	if !ok || t == typeArray || int(t) >= len(valueTypes) {
 		return "", "", false
 	}
 	raw := v.raw[12:]
@@ -46,9 +46,9 @@ func (v Value) JSON(limit int) (text, typ string, ok bool) {
 }
 
 // appendJSON appends the value of a type that raw begins with, and returns what follows.
-func appendJSON(b []byte, t ValueType, raw string) (_ []byte, rest string, ok bool) {
+func appendJSON(b []byte, t valueType, raw string) (_ []byte, rest string, ok bool) {
 	size := int(valueTypes[t].bytes)
-	if t == Text {
+	if t == typeText {
 		if len(raw) < 8 {
 			return b, "", false
 		}
@@ -62,7 +62,7 @@ func appendJSON(b []byte, t ValueType, raw string) (_ []byte, rest string, ok bo
 		return b, "", false
 	}
 	raw, rest = raw[:size], raw[size:]
-	if t == Text {
+	if t == typeText {
 		var out bytes.Buffer
 		enc := json.NewEncoder(&out)
 		enc.SetEscapeHTML(false)
@@ -79,13 +79,13 @@ func appendJSON(b []byte, t ValueType, raw string) (_ []byte, rest string, ok bo
 // ValueFromJSON returns the value of a named type that Value.JSON has written.
 func ValueFromJSON(typ, text string) (Value, error) {
 	element, isArray := strings.CutPrefix(typ, arrayOf)
-	t := ValueType(slices.IndexFunc(valueTypes[:], func(have struct {
+	t := valueType(slices.IndexFunc(valueTypes[:], func(have struct {
 		name  string
 		bytes int64
 	}) bool {
 		return have.name == element
 	}))
-	if int(t) >= len(valueTypes) || t == Array {
+	if int(t) >= len(valueTypes) || t == typeArray {
 		return Value{}, fmt.Errorf("the type %s is not known", quote.Name(typ))
 	}
 	if !isArray {
@@ -104,32 +104,32 @@ func ValueFromJSON(typ, text string) (Value, error) {
 			return Value{}, err
 		}
 	}
-	return Value{Array, string(b)}, nil
+	return Value{typeArray, string(b)}, nil
 }
 
 // appendValue appends a value of JSON as GGUF writes it.
-func appendValue(b []byte, t ValueType, text []byte) ([]byte, error) {
+func appendValue(b []byte, t valueType, text []byte) ([]byte, error) {
 	u, size := uint64(0), int(valueTypes[t].bytes)
 	s, err := string(text), error(nil)
 	switch t {
-	case Text:
+	case typeText:
 		if err = json.Unmarshal(text, &s); err != nil {
 			return nil, err
 		}
 		return append(binary.LittleEndian.AppendUint64(b, uint64(len(s))), s...), nil
-	case Bool:
+	case typeBool:
 		var is bool
 		if err = json.Unmarshal(text, &is); is {
 			u = 1
 		}
-	case Float32, Float64:
+	case typeFloat32, typeFloat64:
 		var x float64
-		if x, err = strconv.ParseFloat(strings.Trim(s, `"`), 8*size); t == Float32 {
+		if x, err = strconv.ParseFloat(strings.Trim(s, `"`), 8*size); t == typeFloat32 {
 			u = uint64(math.Float32bits(float32(x)))
 		} else {
 			u = math.Float64bits(x)
 		}
-	case Int8, Int16, Int32, Int64:
+	case typeInt8, typeInt16, typeInt32, typeInt64:
 		var n int64
 		n, err = strconv.ParseInt(s, 10, 8*size)
 		u = uint64(n)

@@ -26,7 +26,7 @@ func TestValueJSON(t *testing.T) {
 			assert.False(t, ok, "%s %s", typ, text)
 		}
 	}
-	for _, v := range []Value{TextValue("\xff"), {Array, "\x09\x00\x00\x00" + "\x00\x00\x00\x00\x00\x00\x00\x00"}, {Array, ""}, {Uint32, "1"}} {
+	for _, v := range []Value{ValueOf("\xff"), {typeArray, "\x09\x00\x00\x00" + "\x00\x00\x00\x00\x00\x00\x00\x00"}, {typeArray, ""}, {typeUint32, "1"}} {
 		_, _, ok := v.JSON(100)
 		assert.False(t, ok, v)
 	}

@@ -38,9 +38,6 @@ const (
 // so after a power cut, too, takes Sync.
 type Writer struct {
 	Header
-	// Resumed counts the tensors that an earlier run has written.
-	Resumed int
-
 	path    string
 	file    *os.File
 	end     int64  // of the tensors, where the journal begins
@@ -140,7 +137,6 @@ func (w *Writer) state(head, mark []byte) (int, error) {
 		return empty, nil // what is done may not have come to the disk
 	}
 	w.done = journal[journalHead:]
-	w.Resumed = bytes.Count(w.done, []byte{1})
 	return begun, nil
 }
 

@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"math"
 	"unsafe"
 
 	"github.com/restride/restride/internal/numeric"
@@ -70,7 +71,7 @@ func narrowIntegers[S float32 | float64](to *number) loop {
 			case v >= 1<<62 || v <= -1<<62:
 				v = 0 // so are the low bits
 			}
-			d[i] = byte(int64(v)) & mask
+			d[i] = byte(int64(math.RoundToEven(float64(v)))) & mask
 		}
 	}
 }

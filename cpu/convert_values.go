@@ -115,7 +115,7 @@ func (f *number) encode(v value) uint64 {
 	}
 	x := v.magnitude
 	if v.real {
-		x = f.truncate(v)
+		x = f.whole(v)
 	}
 	if v.negative {
 		x = -x
@@ -123,8 +123,8 @@ func (f *number) encode(v value) uint64 {
 	return x & (f.sign<<1 - 1)
 }
 
-// truncate returns the magnitude of the integer that a float gives.
-func (f *number) truncate(v value) uint64 {
+// whole returns the magnitude of the integer that a float gives.
+func (f *number) whole(v value) uint64 {
 	switch {
 	case v.nan || v.infinite && f.wraps || v.magnitude == 0 && !v.infinite:
 		return 0
@@ -133,6 +133,12 @@ func (f *number) truncate(v value) uint64 {
 	}
 	length := bits.Len64(v.magnitude) + v.exponent
 	x := v.magnitude << max(v.exponent, 0) >> max(-v.exponent, 0)
+	if f.bits < 8 && v.exponent < 0 {
+		half := uint64(1) << (-v.exponent - 1)
+		if rest := v.magnitude & (2*half - 1); rest > half || rest == half && x&1 == 1 {
+			x++
+		}
+	}
 	if f.wraps {
 		return x
 	}

@@ -30,11 +30,7 @@ func (family) Open(index int) (device.Device, error) {
 	if index != 0 {
 		return nil, fmt.Errorf("%w: there is one cpu device, not %d", device.ErrNoDevice, index+1)
 	}
-	dev, err := Open()
-	if err != nil {
-		return nil, err
-	}
-	return dev, nil
+	return Open()
 }
 
 // host describes the machine, which does not change.
@@ -64,15 +60,15 @@ func driver(l simd.Level, ignored error) string {
 	return s
 }
 
-// Device is the machine's processor with a pool of memory of its own.
-type Device struct {
+// processor is the machine's processor with a pool of memory of its own.
+type processor struct {
 	counters backend.Counters // of buffers only
 	pool     *backend.Pool[block]
 	budget   *budget.Budget // of blocks and headers of strings
 	endTrims func()         // no more calls of Trim for want of memory elsewhere
 
 	listing sync.Mutex // guards changes of queues, and sums of their counts
-	queues  atomic.Pointer[[]*Queue]
+	queues  atomic.Pointer[[]*queue]
 	ended   device.Stats // by closed queues
 
 	mu     sync.Mutex
@@ -81,12 +77,14 @@ type Device struct {
 	closed atomic.Bool
 }
 
-// Open returns a new cpu device, with a pool of its own.
-func Open() (*Device, error) {
+// Open returns a new cpu device, with a pool of its own. It has the abilities
+// [device.HostMemory], [device.HostAdopter] and [device.StringAllocator]; its queues are
+// [device.KernelNamer] and [device.StringQueue].
+func Open() (device.Device, error) {
 	info := host()
-	d := &Device{budget: budget.ForDevice(info.ID(), true, info.Memory)}
+	d := &processor{budget: budget.ForDevice(info.ID(), true, info.Memory)}
 	d.idle.L = &d.mu
-	d.queues.Store(new([]*Queue))
+	d.queues.Store(new([]*queue))
 	most, _ := d.budget.Limit()
 	d.pool = backend.NewPool(min(1<<30, most/4), d.newBlock, d.freeBlock)
 	d.endTrims = budget.OnShortage(func() { _ = d.pool.Trim() }) // munmap of a whole mapping does not fail
@@ -95,10 +93,10 @@ func Open() (*Device, error) {
 }
 
 // Info says what the device is.
-func (d *Device) Info() device.Info { return host() }
+func (d *processor) Info() device.Info { return host() }
 
 // Stats returns the device's counts so far. A long call counts when it is done.
-func (d *Device) Stats() device.Stats {
+func (d *processor) Stats() device.Stats {
 	s := d.counters.Stats(d.budget.InUse())
 	d.listing.Lock()
 	defer d.listing.Unlock()
@@ -120,7 +118,7 @@ func count(to, s *device.Stats) {
 	to.Launches += s.Launches
 }
 
-func (d *Device) newBlock(size int64) (block, error) {
+func (d *processor) newBlock(size int64) (block, error) {
 	if err := d.budget.Take("Alloc", size); err != nil {
 		return block{}, err
 	}
@@ -132,13 +130,13 @@ func (d *Device) newBlock(size int64) (block, error) {
 	return b, nil
 }
 
-func (d *Device) freeBlock(b block) error {
+func (d *processor) freeBlock(b block) error {
 	d.budget.Give(int64(len(b.mem)))
 	return b.mapped.Free()
 }
 
 // Alloc returns a buffer of the given size in bytes, aligned to 64 bytes.
-func (d *Device) Alloc(bytes int64) (device.Buffer, error) {
+func (d *processor) Alloc(bytes int64) (device.Buffer, error) {
 	if bytes < 0 {
 		return nil, layout.Errorf(device.ErrInvalid, "Alloc", "%d bytes: the size is negative", bytes)
 	}
@@ -158,7 +156,7 @@ func (d *Device) Alloc(bytes int64) (device.Buffer, error) {
 }
 
 // AllocStrings returns a buffer of n empty strings.
-func (d *Device) AllocStrings(n int64) (device.Buffer, error) {
+func (d *processor) AllocStrings(n int64) (device.Buffer, error) {
 	const op = "AllocStrings"
 	if n < 0 {
 		return nil, layout.Errorf(device.ErrInvalid, op, "%d strings: the number is negative", n)
@@ -180,7 +178,7 @@ func (d *Device) AllocStrings(n int64) (device.Buffer, error) {
 }
 
 // adopt lists a new buffer as live; a closed device gives it back instead.
-func (d *Device) adopt(m *memory, op string) error {
+func (d *processor) adopt(m *memory, op string) error {
 	d.mu.Lock()
 	if d.closed.Load() {
 		d.mu.Unlock()
@@ -198,7 +196,7 @@ func (d *Device) adopt(m *memory, op string) error {
 }
 
 // giveBack takes the memory of a freed buffer that no call uses.
-func (d *Device) giveBack(m *memory) {
+func (d *processor) giveBack(m *memory) {
 	d.counters.Freed(m.statBytes())
 	d.recycle(m)
 	d.mu.Lock()
@@ -217,7 +215,7 @@ func (d *Device) giveBack(m *memory) {
 	d.mu.Unlock()
 }
 
-func (d *Device) recycle(m *memory) {
+func (d *processor) recycle(m *memory) {
 	if m.strs != nil {
 		clear(m.strs) // a slice kept from Strings must not keep the strings alive
 		m.strs = m.strs[:0:0]
@@ -233,18 +231,18 @@ func (d *Device) recycle(m *memory) {
 // NewQueue returns a queue of the device. The device keeps it, with its plans, until
 // one of them is closed, and Free looks at all queues: programs that make many should
 // close them.
-func (d *Device) NewQueue() (device.Queue, error) {
+func (d *processor) NewQueue() (device.Queue, error) {
 	if d.closed.Load() {
 		return nil, layout.Errorf(device.ErrClosed, "NewQueue", "the cpu device is closed")
 	}
-	q := &Queue{dev: d}
-	d.list(func(open []*Queue) []*Queue { return append(open, q) })
+	q := &queue{dev: d}
+	d.list(func(open []*queue) []*queue { return append(open, q) })
 	return q, nil
 }
 
 // forget takes a closed queue from the list, and keeps its counts.
-func (d *Device) forget(q *Queue) {
-	d.list(func(open []*Queue) []*Queue {
+func (d *processor) forget(q *queue) {
+	d.list(func(open []*queue) []*queue {
 		count(&d.ended, &q.done)
 		i := slices.Index(open, q)
 		return slices.Delete(open, i, i+1)
@@ -252,7 +250,7 @@ func (d *Device) forget(q *Queue) {
 }
 
 // list changes a copy of the list of queues: fence reads the list without a lock.
-func (d *Device) list(change func([]*Queue) []*Queue) {
+func (d *processor) list(change func([]*queue) []*queue) {
 	d.listing.Lock()
 	defer d.listing.Unlock()
 	open := change(slices.Clone(*d.queues.Load()))
@@ -260,7 +258,7 @@ func (d *Device) list(change func([]*Queue) []*Queue) {
 }
 
 // Close waits for running calls and gives all memory back.
-func (d *Device) Close() error {
+func (d *processor) Close() error {
 	d.mu.Lock()
 	if d.closed.Swap(true) {
 		d.mu.Unlock()

@@ -22,7 +22,7 @@
 //
 // A copy is simplified to the fewest axes and the widest elements
 // ([layout.Simplify], [layout.Widen]), and then is of one of these classes, which
-// Queue.KernelName tells with the width of an element in bits:
+// device.KernelNamer tells with the width of an element in bits:
 //
 //	dense        one dense run on both sides
 //	rows         dense rows on both sides

@@ -9,7 +9,7 @@ import (
 )
 
 // Map sets the elements of dst to those of table whose numbers src's are.
-func (q *Queue) Map(dst, src, table device.Operand) error {
+func (q *queue) Map(dst, src, table device.Operand) error {
 	const op = "Map"
 	if err := q.begin(op); err != nil {
 		return err

@@ -16,8 +16,8 @@ const stringSize = 16
 
 // memory is what buffers of bytes and of strings share.
 type memory struct {
-	dev  *Device // nil: adopted by Wrap
-	size int64   // in bytes or in strings
+	dev  *processor // nil: adopted by Wrap
+	size int64      // in bytes or in strings
 
 	// at is the address of the bytes or strings (any, if there are none); nil once Free
 	// was called.
@@ -29,7 +29,7 @@ type memory struct {
 	// uses counts the long calls on the memory. Free lowers it by freed, and whoever
 	// brings it to exactly freed gives the memory back, so Free does not wait for them.
 	// Brief calls are not counted, which would take as long as the rest of them: Free
-	// waits until no queue is in one (Device.fence).
+	// waits until no queue is in one (processor.fence).
 	uses atomic.Int64
 
 	prev, next *memory // the device's live buffers
@@ -103,7 +103,7 @@ func (m *memory) retire() bool {
 }
 
 // fence returns when all brief calls that began before are over.
-func (d *Device) fence() {
+func (d *processor) fence() {
 	for _, q := range *d.queues.Load() {
 		q.over()
 	}
@@ -174,13 +174,13 @@ func Bytes(b device.Buffer) ([]byte, bool) {
 }
 
 // HostBytes is Bytes (device.HostMemory).
-func (d *Device) HostBytes(b device.Buffer) ([]byte, bool) { return Bytes(b) }
+func (d *processor) HostBytes(b device.Buffer) ([]byte, bool) { return Bytes(b) }
 
 // WrapHost is Wrap (device.HostMemory).
-func (d *Device) WrapHost(b []byte) device.Buffer { return Wrap(b) }
+func (d *processor) WrapHost(b []byte) device.Buffer { return Wrap(b) }
 
 // AdoptHost is WrapFor (device.HostAdopter).
-func (d *Device) AdoptHost(b []byte, done func()) (device.Buffer, error) {
+func (d *processor) AdoptHost(b []byte, done func()) (device.Buffer, error) {
 	return WrapFor(b, done), nil
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 // class is what a copy or fill is along the destination's innermost axis, in the words
-// of layout.Class, or convert. Queue.KernelName tells it.
+// of layout.Class, or convert. queue.KernelName tells it.
 type class layout.Class
 
 const (

@@ -21,7 +21,7 @@ func pairOf(t *testing.T, n, dOff, sOff int64) (dst, src layout.Layout) {
 	return dst, src
 }
 
-// get does what Queue.planned does, without checks.
+// get does what queue.planned does, without checks.
 func (c *plans) get(f form, dst, src layout.Layout) (p *plan, known bool) {
 	if p = c.again(&f, &dst, &src); p != nil {
 		return p, true
@@ -126,16 +126,16 @@ func TestPlansDoNotCheckBuffers(t *testing.T) {
 	dev, err := Open()
 	require.NoError(t, err)
 	defer dev.Close()
-	queue, err := dev.NewQueue()
+	opened, err := dev.NewQueue()
 	require.NoError(t, err)
-	q := queue.(*Queue)
+	q := opened.(*queue)
 	dst, src := pairOf(t, 7, 0, 0)
 	buffer := func(bytes int64) device.Buffer {
 		b, err := dev.Alloc(bytes)
 		require.NoError(t, err)
 		return b
 	}
-	words, err := dev.AllocStrings(200)
+	words, err := dev.(*processor).AllocStrings(200)
 	require.NoError(t, err)
 	a, b, short := buffer(4*49), buffer(4*49), buffer(4*49-1)
 	freed := buffer(4 * 49)

@@ -10,7 +10,7 @@ import (
 )
 
 // quantizeBlocks is Quantize where scales are found.
-func (q *Queue) quantizeBlocks(op string, check func() error, dst, src, scale *device.Operand) error {
+func (q *queue) quantizeBlocks(op string, check func() error, dst, src, scale *device.Operand) error {
 	if err := q.begin(op); err != nil {
 		return err
 	}

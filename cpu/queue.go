@@ -11,9 +11,9 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// Queue carries out calls before they return (see the package's description).
-type Queue struct {
-	dev *Device
+// queue carries out calls before they return (see the package's description).
+type queue struct {
+	dev *processor
 	// mu puts the calls of several goroutines in an order, as a queue must. It keeps the
 	// memory of a brief call, too (see memory.uses).
 	mu     sync.Mutex
@@ -34,14 +34,14 @@ type Queue struct {
 }
 
 // event is done from the start, as is all work before it.
-type event struct{ dev *Device }
+type event struct{ dev *processor }
 
 func (*event) Done() bool { return true }
 
 func (*event) Wait() error { return nil }
 
 // begin starts a call. Every begin without an error needs an end.
-func (q *Queue) begin(op string) error {
+func (q *queue) begin(op string) error {
 	q.mu.Lock()
 	if q.closed || q.dev.closed.Load() {
 		q.mu.Unlock()
@@ -50,7 +50,7 @@ func (q *Queue) begin(op string) error {
 	return nil
 }
 
-func (q *Queue) end() {
+func (q *queue) end() {
 	if q.asked.Load() > q.answered.Load() {
 		q.answer()
 	}
@@ -58,13 +58,13 @@ func (q *Queue) end() {
 }
 
 // answer says that the calls which began before the latest question are over.
-func (q *Queue) answer() {
+func (q *queue) answer() {
 	n := q.asked.Load()
 	q.show()
 	q.answered.Store(n)
 }
 
-func (q *Queue) show() {
+func (q *queue) show() {
 	q.showing.Lock()
 	q.shown = q.done
 	q.showing.Unlock()
@@ -72,7 +72,7 @@ func (q *Queue) show() {
 
 // over returns when all brief calls that began before are over, with the counts of then
 // or later. Calls may follow one another without a gap: the end of each answers.
-func (q *Queue) over() device.Stats {
+func (q *queue) over() device.Stats {
 	for ticket := int64(0); ; runtime.Gosched() {
 		if q.long.Load() || ticket > 0 && q.answered.Load() >= ticket {
 			q.showing.Lock()
@@ -98,7 +98,7 @@ type region struct {
 
 // use finds the memory of a buffer, which is kept until end, or by a long call until
 // releaseMemory.
-func (q *Queue) use(op, role string, b device.Buffer) (region, error) {
+func (q *queue) use(op, role string, b device.Buffer) (region, error) {
 	var m *memory
 	switch b := b.(type) {
 	case *byteBuffer:
@@ -123,7 +123,7 @@ func isFreed(op, role string, m *memory) error {
 }
 
 // hold makes a call a long one, which keeps the given memory until releaseMemory.
-func (q *Queue) hold(op string, all ...region) error {
+func (q *queue) hold(op string, all ...region) error {
 	for i, m := range all {
 		if m.memory != nil && !m.acquire() {
 			q.releaseMemory(all[:i]...)
@@ -135,7 +135,7 @@ func (q *Queue) hold(op string, all ...region) error {
 	return nil
 }
 
-func (q *Queue) releaseMemory(all ...region) {
+func (q *queue) releaseMemory(all ...region) {
 	q.long.Store(false)
 	for _, m := range all {
 		if m.memory != nil {
@@ -145,7 +145,7 @@ func (q *Queue) releaseMemory(all ...region) {
 }
 
 // useRange is use for a range of a buffer of bytes, or of strings.
-func (q *Queue) useRange(op string, b device.Buffer, off, n int64, strings bool) (region, error) {
+func (q *queue) useRange(op string, b device.Buffer, off, n int64, strings bool) (region, error) {
 	if err := backend.CheckRange(op, b, off, n); err != nil {
 		return region{}, err
 	}
@@ -164,7 +164,7 @@ func (q *Queue) useRange(op string, b device.Buffer, off, n int64, strings bool)
 }
 
 // Write copies src to the buffer from byte off.
-func (q *Queue) Write(dst device.Buffer, off int64, src []byte) error {
+func (q *queue) Write(dst device.Buffer, off int64, src []byte) error {
 	if err := q.begin("Write"); err != nil {
 		return err
 	}
@@ -182,7 +182,7 @@ func (q *Queue) Write(dst device.Buffer, off int64, src []byte) error {
 }
 
 // Read copies len(dst) bytes of the buffer from byte off.
-func (q *Queue) Read(dst []byte, src device.Buffer, off int64) error {
+func (q *queue) Read(dst []byte, src device.Buffer, off int64) error {
 	if err := q.begin("Read"); err != nil {
 		return err
 	}
@@ -200,7 +200,7 @@ func (q *Queue) Read(dst []byte, src device.Buffer, off int64) error {
 }
 
 // moveBytes is copy, from or to m, with workers where that pays.
-func (q *Queue) moveBytes(op string, m region, dst, src []byte) error {
+func (q *queue) moveBytes(op string, m region, dst, src []byte) error {
 	if len(src) < parallelBytes {
 		copy(dst, src)
 		return nil
@@ -225,18 +225,18 @@ func execute(dst, src unsafe.Pointer, d, s *layout.Layout, bits int, strings boo
 }
 
 // Copy copies every element of src to the element of dst with the same index.
-func (q *Queue) Copy(dst, src device.Operand) error {
+func (q *queue) Copy(dst, src device.Operand) error {
 	return q.move(&form{op: opCopy, dst: dst.Type, src: src.Type}, &dst, &src)
 }
 
 // Convert sets every element of dst to the value of src's with the same index.
-func (q *Queue) Convert(dst, src device.Operand, how device.Rounding) error {
+func (q *queue) Convert(dst, src device.Operand, how device.Rounding) error {
 	return q.move(&form{op: opConvert, dst: dst.Type, src: src.Type, how: how}, &dst, &src)
 }
 
 // move does a call with a source. Nothing in it panics, but the caller may recover from
 // a fault in adopted memory: the queue is not left locked.
-func (q *Queue) move(f *form, dst, src *device.Operand) error {
+func (q *queue) move(f *form, dst, src *device.Operand) error {
 	op := f.op.String()
 	if err := q.begin(op); err != nil {
 		return err
@@ -267,7 +267,7 @@ func (q *Queue) move(f *form, dst, src *device.Operand) error {
 }
 
 // launched counts a call that wrote n bytes.
-func (q *Queue) launched(n int64) {
+func (q *queue) launched(n int64) {
 	q.done.Launches++
 	q.done.DeviceToDevice += n
 }
@@ -315,7 +315,7 @@ func firstOf(rule, use error) error {
 
 // planned checks a call and returns its plan; nil for a call that keeps none. p is the
 // plan if it is known already.
-func (q *Queue) planned(p *plan, f *form, dst, src *device.Operand, to, from *memory, pattern []byte) (*plan, error) {
+func (q *queue) planned(p *plan, f *form, dst, src *device.Operand, to, from *memory, pattern []byte) (*plan, error) {
 	if p == nil {
 		p = q.plans.find(f, &dst.Layout, &src.Layout)
 	}
@@ -332,7 +332,7 @@ func (q *Queue) planned(p *plan, f *form, dst, src *device.Operand, to, from *me
 }
 
 // carryOut does a checked call, by its plan if there is one.
-func (q *Queue) carryOut(p *plan, f *form, dst, src *layout.Layout, to, from region) error {
+func (q *queue) carryOut(p *plan, f *form, dst, src *layout.Layout, to, from region) error {
 	if p == nil {
 		return q.carryOutLong(f, dst, src, to, from)
 	}
@@ -342,7 +342,7 @@ func (q *Queue) carryOut(p *plan, f *form, dst, src *layout.Layout, to, from reg
 	return nil
 }
 
-func (q *Queue) carryOutLong(f *form, dst, src *layout.Layout, to, from region) error {
+func (q *queue) carryOutLong(f *form, dst, src *layout.Layout, to, from region) error {
 	if err := q.hold(f.op.String(), to, from); err != nil {
 		return err
 	}
@@ -357,7 +357,7 @@ func (q *Queue) carryOutLong(f *form, dst, src *layout.Layout, to, from region) 
 	return nil
 }
 
-func (q *Queue) usePair(op string, dst, src *device.Operand) (to, from region, err error) {
+func (q *queue) usePair(op string, dst, src *device.Operand) (to, from region, err error) {
 	if to, err = q.use(op, "dst", dst.Buffer); err == nil {
 		from, err = q.use(op, "src", src.Buffer)
 	}
@@ -365,12 +365,12 @@ func (q *Queue) usePair(op string, dst, src *device.Operand) (to, from region, e
 }
 
 // Fill sets every element of dst to the pattern.
-func (q *Queue) Fill(dst device.Operand, pattern []byte) error {
+func (q *queue) Fill(dst device.Operand, pattern []byte) error {
 	return q.fill(&form{op: opFill, dst: dst.Type, src: dst.Type}, &dst, pattern, "")
 }
 
 // fill does a call whose source is a pattern or a string.
-func (q *Queue) fill(f *form, dst *device.Operand, pattern []byte, text string) error {
+func (q *queue) fill(f *form, dst *device.Operand, pattern []byte, text string) error {
 	op := f.op.String()
 	if err := q.begin(op); err != nil {
 		return err
@@ -415,7 +415,7 @@ func spread(to *[2]uint64, pattern []byte, bits int) {
 
 // KernelName returns the class of a copy and the width in bits of the elements that it
 // would move (see the package's description); "" for a copy that Copy refuses.
-func (q *Queue) KernelName(dst, src device.Operand) string {
+func (q *queue) KernelName(dst, src device.Operand) string {
 	if backend.CheckCopy(&dst, &src) != nil {
 		return ""
 	}
@@ -439,7 +439,7 @@ func (q *Queue) KernelName(dst, src device.Operand) string {
 }
 
 // Record returns an event that is done.
-func (q *Queue) Record() (device.Event, error) {
+func (q *queue) Record() (device.Event, error) {
 	if err := q.begin("Record"); err != nil {
 		return nil, err
 	}
@@ -448,7 +448,7 @@ func (q *Queue) Record() (device.Event, error) {
 }
 
 // WaitFor does not wait: an event of this device is done.
-func (q *Queue) WaitFor(e device.Event) error {
+func (q *queue) WaitFor(e device.Event) error {
 	if err := q.begin("WaitFor"); err != nil {
 		return err
 	}
@@ -460,7 +460,7 @@ func (q *Queue) WaitFor(e device.Event) error {
 }
 
 // Wait returns when the calls begun by other goroutines are done.
-func (q *Queue) Wait() error {
+func (q *queue) Wait() error {
 	if err := q.begin("Wait"); err != nil {
 		return err
 	}
@@ -469,7 +469,7 @@ func (q *Queue) Wait() error {
 }
 
 // Close waits as Wait does, and ends the queue.
-func (q *Queue) Close() error {
+func (q *queue) Close() error {
 	q.mu.Lock()
 	before := q.closed
 	q.closed = true

@@ -13,7 +13,7 @@ import (
 // eventually is how long something may take that does not wait.
 const eventually = 30 * time.Second
 
-func newTestQueue(t *testing.T) (*Device, *Queue) {
+func newTestQueue(t *testing.T) (*processor, *queue) {
 	dev, err := Open()
 	require.NoError(t, err)
 	t.Cleanup(func() {
@@ -23,7 +23,7 @@ func newTestQueue(t *testing.T) (*Device, *Queue) {
 	})
 	q, err := dev.NewQueue()
 	require.NoError(t, err)
-	return dev, q.(*Queue)
+	return dev.(*processor), q.(*queue)
 }
 
 // soon waits for something that must not wait for a call at work.

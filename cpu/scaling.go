@@ -10,7 +10,7 @@ import (
 )
 
 // Dequantize sets the elements of dst to (src - zero) * scale + add.
-func (q *Queue) Dequantize(dst, src device.Operand, by device.Scaling) error {
+func (q *queue) Dequantize(dst, src device.Operand, by device.Scaling) error {
 	const op = "Dequantize"
 	check := func() error { return backend.CheckDequantize(&dst, &src, &by) }
 	return q.scale(op, check, [sideCount]*device.Operand{&dst, &src, &by.Scale, &by.Zero, &by.Add}, func(c *scaling) {
@@ -19,7 +19,7 @@ func (q *Queue) Dequantize(dst, src device.Operand, by device.Scaling) error {
 }
 
 // Quantize sets the elements of dst to round(src / scale) + zero.
-func (q *Queue) Quantize(dst, src device.Operand, by device.Quantization) error {
+func (q *queue) Quantize(dst, src device.Operand, by device.Quantization) error {
 	const op = "Quantize"
 	check := func() error { return backend.CheckQuantize(&dst, &src, &by) }
 	if by.FindScale {
@@ -41,7 +41,7 @@ const (
 )
 
 // scale checks a call, prepares it and carries it out.
-func (q *Queue) scale(op string, check func() error, operands [sideCount]*device.Operand, prepare func(*scaling)) error {
+func (q *queue) scale(op string, check func() error, operands [sideCount]*device.Operand, prepare func(*scaling)) error {
 	if err := q.begin(op); err != nil {
 		return err
 	}

@@ -8,7 +8,7 @@ import (
 // see each being moved. So kernels move them as Go strings, never by way of bytes.
 
 // WriteStrings copies src to the buffer from string off.
-func (q *Queue) WriteStrings(dst device.Buffer, off int64, src []string) error {
+func (q *queue) WriteStrings(dst device.Buffer, off int64, src []string) error {
 	if err := q.begin("WriteStrings"); err != nil {
 		return err
 	}
@@ -28,7 +28,7 @@ func (q *Queue) WriteStrings(dst device.Buffer, off int64, src []string) error {
 }
 
 // ReadStrings copies len(dst) strings of the buffer from string off.
-func (q *Queue) ReadStrings(dst []string, src device.Buffer, off int64) error {
+func (q *queue) ReadStrings(dst []string, src device.Buffer, off int64) error {
 	if err := q.begin("ReadStrings"); err != nil {
 		return err
 	}
@@ -48,6 +48,6 @@ func (q *Queue) ReadStrings(dst []string, src device.Buffer, off int64) error {
 }
 
 // FillString sets every element of dst to s.
-func (q *Queue) FillString(dst device.Operand, s string) error {
+func (q *queue) FillString(dst device.Operand, s string) error {
 	return q.fill(&form{op: opFillString, dst: dst.Type, src: dst.Type}, &dst, nil, s)
 }

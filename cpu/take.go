@@ -11,7 +11,7 @@ import (
 )
 
 // Take copies the elements of src that indices name to dst.
-func (q *Queue) Take(dst, src, at device.Operand, by ...device.Index) error {
+func (q *queue) Take(dst, src, at device.Operand, by ...device.Index) error {
 	if err := q.begin("Take"); err != nil {
 		return err
 	}
@@ -23,7 +23,7 @@ func (q *Queue) Take(dst, src, at device.Operand, by ...device.Index) error {
 }
 
 // Put copies the elements of src to those of dst that indices name, in order.
-func (q *Queue) Put(dst, src, at device.Operand, how device.Reduction, by ...device.Index) error {
+func (q *queue) Put(dst, src, at device.Operand, how device.Reduction, by ...device.Index) error {
 	if err := q.begin("Put"); err != nil {
 		return err
 	}
@@ -35,7 +35,7 @@ func (q *Queue) Put(dst, src, at device.Operand, how device.Reduction, by ...dev
 }
 
 // moveIndexed does a checked take or put.
-func (q *Queue) moveIndexed(op string, dst, src, at *device.Operand, how device.Reduction, by []device.Index) error {
+func (q *queue) moveIndexed(op string, dst, src, at *device.Operand, how device.Reduction, by []device.Index) error {
 	to, from, err := q.usePair(op, dst, src)
 	if err != nil {
 		return err

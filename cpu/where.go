@@ -10,7 +10,7 @@ import (
 )
 
 // Where sets the elements of dst to those of a where cond is true, and of b elsewhere.
-func (q *Queue) Where(dst, cond, a, b device.Operand) error {
+func (q *queue) Where(dst, cond, a, b device.Operand) error {
 	const op = "Where"
 	if err := q.begin(op); err != nil {
 		return err

@@ -23,8 +23,19 @@ type (
 // gorgonia.org/cu. A frame holds the arguments and results of the frequent calls of one
 // goroutine.
 type api interface {
+	deviceAPI
+	memoryAPI
+	poolAPI
+	streamAPI
+	eventAPI
+	copyAPI
+	moduleAPI
+	graphAPI
 	glAPI
+}
 
+// deviceAPI is about the library, devices and contexts.
+type deviceAPI interface {
 	name() string
 	libraryHandle() uintptr // of the library, as dlopen returns it
 	version() (int, error)  // 12040 is CUDA 12.4
@@ -39,7 +50,10 @@ type api interface {
 	// captureMode sets which calls captures forbid to the calling thread, and returns the
 	// previous mode: a CUstreamCaptureMode.
 	captureMode(*frame, int32) (int32, error)
+}
 
+// memoryAPI is about memory.
+type memoryAPI interface {
 	memory() (free, total int64, err error)
 	alloc(bytes int64) (cuDevicePtr, error)
 	free(cuDevicePtr) error
@@ -48,6 +62,14 @@ type api interface {
 	ordered() bool
 	allocOn(s cuStream, bytes int64) (cuDevicePtr, error)
 	freeOn(s cuStream, p cuDevicePtr) error
+	allocHost(bytes int64) (unsafe.Pointer, error)
+	freeHost(unsafe.Pointer) error
+	// locate returns the allocation that an address is in.
+	locate(cuDevicePtr) (location, error)
+}
+
+// poolAPI is about pools of memory.
+type poolAPI interface {
 	// newPool returns a pool of a device's memory for allocFrom, which is allocOn; an error
 	// where the driver has only the default one. setThreshold sets how much it holds before
 	// waits release freed memory; trimPool releases all freed memory.
@@ -56,28 +78,37 @@ type api interface {
 	allocFrom(pool cuPool, s cuStream, bytes int64) (cuDevicePtr, error)
 	setThreshold(pool cuPool, bytes int64) error
 	trimPool(cuPool) error
-	allocHost(bytes int64) (unsafe.Pointer, error)
-	freeHost(unsafe.Pointer) error
-	// locate returns the allocation that contains an address.
-	locate(cuDevicePtr) (location, error)
+}
 
+// streamAPI is about streams.
+type streamAPI interface {
 	newStream() (cuStream, error)
 	destroyStream(cuStream) error
 	contextOf(cuStream) (cuContext, error)
 	isCapturing(*frame, cuStream) (bool, error)
 	synchronize(*frame, cuStream) error
 	waitEvent(*frame, cuStream, cuEvent) error
+}
+
+// eventAPI is about events.
+type eventAPI interface {
 	newEvent() (cuEvent, error)
 	destroyEvent(cuEvent) error
 	record(*frame, cuEvent, cuStream) error
 	done(*frame, cuEvent) (bool, error)
 	await(*frame, cuEvent) error
 	elapsed(from, to cuEvent) (milliseconds float32, err error)
+}
 
+// copyAPI copies.
+type copyAPI interface {
 	upload(f *frame, dst cuDevicePtr, src unsafe.Pointer, n int64, s cuStream) error
 	download(f *frame, dst unsafe.Pointer, src cuDevicePtr, n int64, s cuStream) error
 	copyWithin(f *frame, dst, src cuDevicePtr, n int64, s cuStream) error
+}
 
+// moduleAPI loads kernels and launches them.
+type moduleAPI interface {
 	load(image []byte) (cuModule, error) // PTX, zero-terminated, or a cubin
 	unload(cuModule) error
 	lookup(cuModule, string) (cuFunction, error)
@@ -92,7 +123,10 @@ type api interface {
 	setFunctionAttribute(fn cuFunction, attribute, value int) error
 	// parameter returns the bytes of a function's parameter; false: it does not exist.
 	parameter(fn cuFunction, i int) (bytes int, ok bool, err error)
+}
 
+// graphAPI captures and replays.
+type graphAPI interface {
 	beginCapture(cuStream) error
 	endCapture(cuStream) (cuGraphExec, error) // both if only its clean-up failed
 	replay(*frame, cuGraphExec, cuStream) error

@@ -19,33 +19,26 @@ type frame struct {
 
 // libcuda is the api of the driver's library, found at run time.
 type libcuda struct {
-	path    string
-	library uintptr
+	*driverLibrary
 
-	initialize, driverVersion, errorName               uintptr
-	deviceGetCount, deviceGet, deviceName              uintptr
-	deviceMemory, deviceAttribute                      uintptr
-	primaryRetain, primaryRelease                      uintptr
-	ctxSet, ctxGet, ctxDevice, exchangeMode            uintptr
-	memInfo, memAlloc, memFree, pointerAttribute       uintptr
-	hostAlloc, hostFree                                uintptr
-	streamCreate, streamDestroy, streamSync            uintptr
-	streamWait, streamContext, streamCapturing         uintptr
-	eventCreate, eventDestroy, eventRecord, eventQuery uintptr
-	eventSync, eventElapsed                            uintptr
-	copyIn, copyOut, copyDevice                        uintptr
-	peerReach, peerOpen, peerCopy                      uintptr
-	moduleLoad, moduleUnload, moduleFunction           uintptr
-	launchKernel                                       uintptr
-	// 0 if the driver is too old:
-	memAllocAsync, memFreeAsync                      uintptr
-	poolCreate, poolDestroy, poolAlloc               uintptr
-	poolAttribute, poolTrim, poolAccess              uintptr
-	functionGet, functionSet, functionParameter      uintptr
-	captureBegin, captureEnd, graphInstantiate       uintptr
-	graphLaunch, graphExecDestroy, graphDestroyDraft uintptr
-	glDevices, glRegister, resourceUnregister        uintptr
-	resourceMap, resourcePointer, resourceUnmap      uintptr
+	deviceCalls
+	memoryCalls
+	poolCalls
+	streamCalls
+	eventCalls
+	copyCalls
+	peerCalls
+	moduleCalls
+	graphCalls
+	glCalls
+}
+
+// newLibcuda is a libcuda without functions.
+func newLibcuda(l *driverLibrary) *libcuda {
+	return &libcuda{
+		l, deviceCalls{driverLibrary: l}, memoryCalls{driverLibrary: l}, poolCalls{driverLibrary: l}, streamCalls{driverLibrary: l}, eventCalls{driverLibrary: l},
+		copyCalls{driverLibrary: l}, peerCalls{driverLibrary: l}, moduleCalls{driverLibrary: l}, graphCalls{driverLibrary: l}, glCalls{driverLibrary: l},
+	}
 }
 
 // symbols lists the functions. Some drivers lack those after the gap.
@@ -131,7 +124,7 @@ func load(names ...string) (*libcuda, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: there is no NVIDIA driver: %w", device.ErrNoDevice, err)
 	}
-	l := &libcuda{path: quote.Path(lib.Name), library: lib.Handle()}
+	l := newLibcuda(&driverLibrary{path: quote.Path(lib.Name), at: lib.Handle()})
 	var missing []string
 	must := true
 	for _, s := range l.symbols() {
@@ -165,26 +158,6 @@ func load(names ...string) (*libcuda, error) {
 	return l, nil
 }
 
-// do returns the error of a call's result.
-func (l *libcuda) do(call string, result uintptr) error {
-	if int32(result) == 0 {
-		return nil
-	}
-	return l.failed(call, int64(int32(result)))
-}
-
-func (l *libcuda) failed(call string, code int64) error {
-	return driverError(call, code, l.codeName(code), "")
-}
-
-func (l *libcuda) codeName(code int64) string {
-	text := new(uintptr)
-	if int32(dl.Call(l.errorName, uintptr(code), uintptr(unsafe.Pointer(text)))) != 0 || *text == 0 {
-		return "unknown error"
-	}
-	return goString(*text)
-}
-
 // goString copies a C string of the library.
 func goString(at uintptr) string {
 	p := (*byte)(dl.Pointer(at))
@@ -195,65 +168,46 @@ func goString(at uintptr) string {
 	return string(unsafe.Slice(p, n))
 }
 
-func (l *libcuda) name() string { return l.path }
+// driverLibrary is the driver's library, and what the groups of calls share.
+type driverLibrary struct {
+	path string
+	at   uintptr // as dlopen returns it
 
-func (l *libcuda) libraryHandle() uintptr { return l.library }
+	initialize, driverVersion, errorName, deviceGet uintptr
+}
 
-func (l *libcuda) version() (int, error) {
+// do returns the error of a call's result.
+func (l *driverLibrary) do(call string, result uintptr) error {
+	if int32(result) == 0 {
+		return nil
+	}
+	return l.failed(call, int64(int32(result)))
+}
+
+func (l *driverLibrary) failed(call string, code int64) error {
+	return driverError(call, code, l.codeName(code), "")
+}
+
+func (l *driverLibrary) codeName(code int64) string {
+	text := new(uintptr)
+	if int32(dl.Call(l.errorName, uintptr(code), uintptr(unsafe.Pointer(text)))) != 0 || *text == 0 {
+		return "unknown error"
+	}
+	return goString(*text)
+}
+
+func (l *driverLibrary) name() string { return l.path }
+
+func (l *driverLibrary) libraryHandle() uintptr { return l.at }
+
+func (l *driverLibrary) version() (int, error) {
 	v := new(int32)
 	err := l.do("cuDriverGetVersion", dl.Call(l.driverVersion, uintptr(unsafe.Pointer(v))))
 	return int(*v), err
 }
 
-func (l *libcuda) deviceCount() (int, error) {
-	n := new(int32)
-	err := l.do("cuDeviceGetCount", dl.Call(l.deviceGetCount, uintptr(unsafe.Pointer(n))))
-	return int(*n), err
-}
-
-// Attributes of a device.
-const (
-	attributeClock = 13
-	attributeUnits = 16
-	attributeMajor = 75
-	attributeMinor = 76
-	attributePools = 115
-)
-
-func (l *libcuda) properties(ordinal int) (properties, error) {
-	handle, err := l.handle(ordinal)
-	if err != nil {
-		return properties{}, err
-	}
-	bytes, name := new(uint64), make([]byte, 256)
-	if err := l.do("cuDeviceGetName", dl.Call(l.deviceName, uintptr(unsafe.Pointer(&name[0])), uintptr(len(name)-1), handle)); err != nil {
-		return properties{}, err
-	}
-	if err := l.do("cuDeviceTotalMem", dl.Call(l.deviceMemory, uintptr(unsafe.Pointer(bytes)), handle)); err != nil {
-		return properties{}, err
-	}
-	attribute := func(code int) (int, error) {
-		v := new(int32)
-		err := l.do("cuDeviceGetAttribute", dl.Call(l.deviceAttribute, uintptr(unsafe.Pointer(v)), uintptr(code), handle))
-		return int(*v), err
-	}
-	f := properties{name: quote.Text(text(name)), memory: int64(*bytes)}
-	if f.major, err = attribute(attributeMajor); err != nil {
-		return properties{}, err
-	}
-	if f.minor, err = attribute(attributeMinor); err != nil {
-		return properties{}, err
-	}
-	pools, err := attribute(attributePools)
-	f.pools = err == nil && pools == 1 // a driver that does not know the attribute has no pools
-	f.clock, _ = attribute(attributeClock)
-	f.units, _ = attribute(attributeUnits)
-	f.bus = pciAddress(attribute)
-	return f, nil
-}
-
 // handle returns a device's CUdevice.
-func (l *libcuda) handle(ordinal int) (uintptr, error) {
+func (l *driverLibrary) handle(ordinal int) (uintptr, error) {
 	d := new(int32)
 	err := l.do("cuDeviceGet", dl.Call(l.deviceGet, uintptr(unsafe.Pointer(d)), uintptr(ordinal)))
 	return uintptr(*d), err

@@ -7,14 +7,21 @@ import (
 	"github.com/restride/restride/internal/dl"
 )
 
-// libcuda is a glAPI.
+// glCalls are the calls of a glAPI.
+type glCalls struct {
+	*driverLibrary
 
-func (l *libcuda) hasGL() bool {
+	// 0 where the driver is too old:
+	glDevices, glRegister, resourceUnregister, resourceMap uintptr
+	resourcePointer, resourceUnmap                         uintptr
+}
+
+func (l *glCalls) hasGL() bool {
 	return l.glRegister != 0 && l.resourceMap != 0 && l.resourcePointer != 0 && l.resourceUnmap != 0 && l.resourceUnregister != 0
 }
 
-func (l *libcuda) onGL(ordinal int) (bool, error) {
-	if l.glDevices == 0 { // cuGraphicsGLRegisterBuffer will report it
+func (l *glCalls) onGL(ordinal int) (bool, error) {
+	if l.glDevices == 0 { // cuGraphicsGLRegisterBuffer will tell
 		return true, nil
 	}
 	d, err := l.handle(ordinal)
@@ -26,28 +33,28 @@ func (l *libcuda) onGL(ordinal int) (bool, error) {
 	return err == nil && slices.Contains(all[:min(*n, mostGLDevices)], int32(d)), err
 }
 
-func (l *libcuda) registerGL(name, flags uint32) (cuResource, error) {
+func (l *glCalls) registerGL(name, flags uint32) (cuResource, error) {
 	r := new(cuResource)
 	err := l.do("cuGraphicsGLRegisterBuffer", dl.Call(l.glRegister, uintptr(unsafe.Pointer(r)), uintptr(name), uintptr(flags)))
 	return *r, err
 }
 
-func (l *libcuda) unregister(r cuResource) error {
+func (l *glCalls) unregister(r cuResource) error {
 	return l.do("cuGraphicsUnregisterResource", dl.Call(l.resourceUnregister, uintptr(r)))
 }
 
-func (l *libcuda) mapResource(r cuResource, s cuStream) error {
+func (l *glCalls) mapResource(r cuResource, s cuStream) error {
 	all := &[1]cuResource{r}
 	return l.do("cuGraphicsMapResources", dl.Call(l.resourceMap, 1, uintptr(unsafe.Pointer(all)), uintptr(s)))
 }
 
-func (l *libcuda) mapped(r cuResource) (cuDevicePtr, int64, error) {
+func (l *glCalls) mapped(r cuResource) (cuDevicePtr, int64, error) {
 	p, bytes := new(cuDevicePtr), new(uint64)
 	err := l.do("cuGraphicsResourceGetMappedPointer", dl.Call(l.resourcePointer, uintptr(unsafe.Pointer(p)), uintptr(unsafe.Pointer(bytes)), uintptr(r)))
 	return *p, int64(*bytes), err
 }
 
-func (l *libcuda) unmapResource(r cuResource, s cuStream) error {
+func (l *glCalls) unmapResource(r cuResource, s cuStream) error {
 	all := &[1]cuResource{r}
 	return l.do("cuGraphicsUnmapResources", dl.Call(l.resourceUnmap, 1, uintptr(unsafe.Pointer(all)), uintptr(s)))
 }

@@ -6,9 +6,14 @@ import (
 	"github.com/restride/restride/internal/dl"
 )
 
-// libcuda is a peerAPI.
+// peerCalls are the calls about two devices.
+type peerCalls struct {
+	*driverLibrary
 
-func (l *libcuda) reaches(ordinal, other int) (bool, error) {
+	peerReach, peerOpen, peerCopy uintptr
+}
+
+func (l *peerCalls) reaches(ordinal, other int) (bool, error) {
 	d, err := l.handle(ordinal)
 	if err != nil {
 		return false, err
@@ -22,11 +27,11 @@ func (l *libcuda) reaches(ordinal, other int) (bool, error) {
 	return *can != 0, err
 }
 
-func (l *libcuda) openContext(c cuContext) error {
+func (l *peerCalls) openContext(c cuContext) error {
 	return l.do("cuCtxEnablePeerAccess", dl.Call(l.peerOpen, uintptr(c), 0))
 }
 
-func (l *libcuda) copyPeer(f *frame, dst cuDevicePtr, to cuContext, src cuDevicePtr, from cuContext, n int64, s cuStream) error {
+func (l *peerCalls) copyPeer(f *frame, dst cuDevicePtr, to cuContext, src cuDevicePtr, from cuContext, n int64, s cuStream) error {
 	f.args[0], f.args[1], f.args[2], f.args[3] = uintptr(dst), uintptr(to), uintptr(src), uintptr(from)
 	f.args[4], f.args[5] = uintptr(n), uintptr(s)
 	return l.do("cuMemcpyPeerAsync", dl.Call(l.peerCopy, f.args[:6]...))

@@ -8,7 +8,16 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// Locations of memory, and access to it.
+// poolCalls are the calls about pools of memory.
+type poolCalls struct {
+	*driverLibrary
+
+	// 0 where the driver is too old:
+	poolCreate, poolDestroy, poolAlloc, poolAttribute uintptr
+	poolTrim, poolAccess                              uintptr
+}
+
+// Places of memory, and access to it.
 const (
 	locationDevice  = 1
 	accessReadWrite = 3
@@ -23,7 +32,7 @@ type poolProperties struct {
 	rest                                   [72]byte
 }
 
-func (l *libcuda) newPool(ordinal int) (cuPool, error) {
+func (l *poolCalls) newPool(ordinal int) (cuPool, error) {
 	if l.poolCreate == 0 || l.poolDestroy == 0 || l.poolAlloc == 0 || l.poolAttribute == 0 || l.poolTrim == 0 {
 		return 0, layout.Errorf(device.ErrUnsupported, "Open", "this driver has no pools: it is for a CUDA before 11.2")
 	}
@@ -37,27 +46,27 @@ func (l *libcuda) newPool(ordinal int) (cuPool, error) {
 	return *pool, err
 }
 
-func (l *libcuda) destroyPool(pool cuPool) error {
+func (l *poolCalls) destroyPool(pool cuPool) error {
 	return l.do("cuMemPoolDestroy", dl.Call(l.poolDestroy, uintptr(pool)))
 }
 
-func (l *libcuda) allocFrom(pool cuPool, s cuStream, bytes int64) (cuDevicePtr, error) {
+func (l *poolCalls) allocFrom(pool cuPool, s cuStream, bytes int64) (cuDevicePtr, error) {
 	p := new(cuDevicePtr)
 	err := l.do("cuMemAllocFromPoolAsync", dl.Call(l.poolAlloc, uintptr(unsafe.Pointer(p)), uintptr(bytes), uintptr(pool), uintptr(s)))
 	return *p, err
 }
 
-func (l *libcuda) setThreshold(pool cuPool, bytes int64) error {
+func (l *poolCalls) setThreshold(pool cuPool, bytes int64) error {
 	value := new(int64)
 	*value = bytes
 	return l.do("cuMemPoolSetAttribute", dl.Call(l.poolAttribute, uintptr(pool), poolReleaseThreshold, uintptr(unsafe.Pointer(value))))
 }
 
-func (l *libcuda) trimPool(pool cuPool) error {
+func (l *poolCalls) trimPool(pool cuPool) error {
 	return l.do("cuMemPoolTrimTo", dl.Call(l.poolTrim, uintptr(pool), 0))
 }
 
-func (l *libcuda) openPool(pool cuPool, guest int) error {
+func (l *poolCalls) openPool(pool cuPool, guest int) error {
 	if l.poolAccess == 0 {
 		return nil
 	}

@@ -172,7 +172,7 @@ func BenchmarkOverhead(b *testing.B) {
 
 // A driver without the functions that share memory with GL.
 func TestNoGL(t *testing.T) {
-	err := (&driver{api: &libcuda{}}).CheckGL(glcontext.Context{})
+	err := (&driver{api: newLibcuda(new(driverLibrary))}).CheckGL(glcontext.Context{})
 	require.ErrorIs(t, err, device.ErrUnsupported)
 	assert.ErrorContains(t, err, "this driver shares no memory with GL")
 }

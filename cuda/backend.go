@@ -46,9 +46,10 @@ func (backend) Open(index int) (device.Device, error) {
 	return dev, nil
 }
 
-// Device is a CUDA device. It has the methods of device.Device, device.GLSharer and
-// device.HostAllocator besides those below. Its queues are device.Allocator, AsyncQueue,
-// KernelNamer, PeerQueue, Recorder and Sharer, too, and their events device.TimedEvent.
+// Device is a CUDA device. It has the methods of device.Device, device.DriverCopier,
+// device.GLSharer, device.HostAllocator and device.Preloader beside those below. Its queues are device.Allocator,
+// AsyncQueue, KernelNamer, PeerQueue, Recorder and Sharer, too, and their events
+// device.TimedEvent.
 type Device struct {
 	*gpu.Device
 	driver *driver

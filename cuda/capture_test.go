@@ -81,9 +81,9 @@ func TestCaptureKeeps(t *testing.T) {
 		b := gputest.Alloc(t, dev, 1<<12)
 		defer func() { require.NoError(t, b.Free()) }()
 		require.NoError(t, q.Fill(gputest.Words(b, 0, 1<<10), []byte{5, 5, 5, 5}))
-		return PointerOf(b)
+		return handleOf(b)
 	}
-	held := PointerOf(between)
+	held := handleOf(between)
 	for range 20 {
 		require.NotEqual(t, held, at(), "the memory is in use")
 		require.NoError(t, q.Wait())
@@ -97,8 +97,8 @@ func TestCaptureKeeps(t *testing.T) {
 	assert.EqualValues(t, 0x04030201, w[1<<10-1])
 	require.NoError(t, r.Close())
 	again := false
-	for range 20 { // not freed: the pool has other blocks, too
-		again = again || PointerOf(gputest.Alloc(t, dev, 1<<12)) == held
+	for range 20 { // not freed: the pool has others, too
+		again = again || handleOf(gputest.Alloc(t, dev, 1<<12)) == held
 	}
 	assert.True(t, again, "the memory is used again")
 	require.NoError(t, dev.Close())

@@ -13,22 +13,17 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/restride/restride/device/devicetest"
+	"github.com/restride/restride/internal/cudakernels"
 	"github.com/restride/restride/internal/gpu/gputest"
 	"github.com/restride/restride/internal/planner"
 	"github.com/restride/restride/layout"
 )
 
-func TestArchitectureFor(t *testing.T) {
-	for capability, want := range map[int]int{70: 0, 75: 0, 80: 80, 86: 80, 89: 80, 90: 90, 100: 100, 103: 100, 120: 0} {
-		assert.Equal(t, want, architectureFor(capability), capability)
-	}
-}
-
 // fillKernel is the kernel of fillOne.
 func fillKernel(t *testing.T, dev *Device) (planner.Spec, []byte) {
 	l, err := planner.Plan(fillingWords(), dev.driver.target)
 	require.NoError(t, err)
-	text, err := PTX(l.Spec)
+	text, err := cudakernels.PTX(l.Spec)
 	require.NoError(t, err)
 	return l.Spec, text
 }
@@ -68,12 +63,12 @@ func fills(t *testing.T, k knobs, files fs.FS) int {
 func TestCubinGivesWay(t *testing.T) {
 	k := simulated(t)
 	spec, text := fillKernel(t, openTest(t))
-	name := CubinName(90, spec, text)
+	name := cudakernels.CubinName(90, spec, text)
 	assert.Equal(t, 1, fills(t, k, fstest.MapFS{}))
 	assert.Equal(t, 2, fills(t, k, fstest.MapFS{name: {Data: []byte("\x7fELF, or not")}}))
 	assert.Equal(t, 1, fills(t, k, fstest.MapFS{name: {}}))
-	assert.Equal(t, 1, fills(t, k, fstest.MapFS{CubinName(90, spec, text[1:]): {Data: []byte("\x7fELF")}}))
-	assert.Equal(t, 1, fills(t, k, fstest.MapFS{CubinName(80, spec, text): {Data: []byte("\x7fELF")}}))
+	assert.Equal(t, 1, fills(t, k, fstest.MapFS{cudakernels.CubinName(90, spec, text[1:]): {Data: []byte("\x7fELF")}}))
+	assert.Equal(t, 1, fills(t, k, fstest.MapFS{cudakernels.CubinName(80, spec, text): {Data: []byte("\x7fELF")}}))
 
 	k.turn(t, "FAIL", "cuModuleLoadDataEx=2:after=1") // another error is reported
 	dev, err := OpenWith(0, Options{Cubins: fstest.MapFS{name: {Data: []byte("\x7fELF")}}})
@@ -91,7 +86,7 @@ func TestCubin(t *testing.T) {
 	spec, text := fillKernel(t, openTest(t))
 	in := filepath.Join(t.TempDir(), "kernel.ptx")
 	require.NoError(t, os.WriteFile(in, text, 0o600))
-	for _, architecture := range Architectures() {
+	for _, architecture := range cudakernels.Architectures() {
 		out := filepath.Join(t.TempDir(), strconv.Itoa(architecture))
 		log, err := exec.Command(ptxas, "-arch=sm_"+strconv.Itoa(architecture), "-o", out, in).CombinedOutput()
 		require.NoError(t, err, "%s", log)
@@ -101,6 +96,6 @@ func TestCubin(t *testing.T) {
 		if architecture == 90 {
 			tried = 1
 		}
-		assert.Equal(t, tried, fills(t, k, fstest.MapFS{CubinName(90, spec, text): {Data: image}}), architecture)
+		assert.Equal(t, tried, fills(t, k, fstest.MapFS{cudakernels.CubinName(90, spec, text): {Data: image}}), architecture)
 	}
 }

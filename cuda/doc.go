@@ -76,18 +76,19 @@
 //
 // # Sharing with an engine
 //
-// [Adopt], [Device.AdoptBuffer] and [Device.AdoptStream] accept an inference engine's handles
-// without owning them: they must outlive the objects made of them. [Device.Handles],
-// [PointerOf] and [StreamOf] return the device's. A buffer's pointer is valid until Free, which
-// gives the memory to the pool. Memory of another context is refused (device.ErrInvalid), and
-// so are calls on a queue whose adopted stream its owner is capturing: Capture of the queue is
-// for that.
+// [Adopt], [Device.AdoptHandle] and [Device.AdoptStream] take an inference engine's own
+// handles, which are never owned: they must outlive what was made of them.
+// [Device.Handles], [Device.HandleOf] and [StreamOf] return the device's. A buffer's pointer
+// is valid until Free, which gives the memory to the pool. Memory of another context is
+// refused (device.ErrInvalid), and so are calls on a queue whose adopted stream its owner
+// is capturing: Capture of the queue is for that.
 //
 // Queues are device.Sharer. An engine that queues its own kernel on a queue's stream tells the
 // queue which buffers it uses, so that Free waits for it:
 //
-//	launch(cuda.StreamOf(q), kernel, cuda.PointerOf(src), cuda.PointerOf(dst))
-//	err := q.(device.Sharer).Used(src, dst) // after the launch, before Free
+//	launch(cuda.StreamOf(q), kernel, dev.HandleOf(src), dev.HandleOf(dst))
+//	sharer, _ := device.As[device.Sharer](q)
+//	err := sharer.Used(src, dst) // after the launch, before Free
 //
 // Package opencl has a complete example.
 //

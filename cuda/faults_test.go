@@ -100,7 +100,7 @@ func adopted(p *faults.Program) error {
 	if err != nil {
 		return err
 	}
-	same, err := dev.AdoptBuffer(PointerOf(b), 4096)
+	same, err := dev.AdoptHandle(handleOf(b), 4096, nil)
 	if err != nil {
 		return err
 	}

@@ -59,7 +59,7 @@ func lend(t *testing.T, gl *gputest.GL, dev *Device, use device.GLUse) (device.G
 	m, err := b.Acquire(q)
 	require.NoError(t, err)
 	require.NoError(t, q.Wait())
-	again, err := dev.AdoptBuffer(PointerOf(m), 64)
+	again, err := dev.AdoptHandle(handleOf(m), 64, nil)
 	require.NoError(t, err)
 	return b, q, again
 }
@@ -173,8 +173,8 @@ func TestSimulatedGLMemory(t *testing.T) {
 		for range 3 {
 			m, err := b.Acquire(q)
 			require.NoError(t, err)
-			assert.False(t, seen[PointerOf(m)])
-			seen[PointerOf(m)] = true
+			assert.False(t, seen[handleOf(m)])
+			seen[handleOf(m)] = true
 			assert.Equal(t, use != device.GLWrite, bytes.Equal(data, gputest.Read(t, q, m)))
 			assert.NotZero(t, gl.TryBytes(name, 64))
 			require.NoError(t, b.Release(q))

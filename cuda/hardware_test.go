@@ -82,10 +82,10 @@ func TestBugEventUnderGlobalCapture(t *testing.T) {
 	event, err := q.Record()
 	require.NoError(t, err)
 	assert.False(t, event.Done(), "the work has hardly begun")
-	at := PointerOf(x)
+	at := handleOf(x)
 	require.NoError(t, x.Free())
 	for range 5 {
-		assert.NotEqual(t, at, PointerOf(gputest.Alloc(t, dev, 1<<12)), "the memory is in use")
+		assert.NotEqual(t, at, handleOf(gputest.Alloc(t, dev, 1<<12)), "the memory is in use")
 	}
 	k.turn(t, "DELAY", "0")
 	require.NoError(t, event.Wait())
@@ -179,7 +179,7 @@ func TestBugUnknownOfAdopted(t *testing.T) {
 	k.turn(t, "FAIL", "cuStreamIsCapturing=999")
 	require.ErrorIs(t, fillOne(dev, q, b), device.ErrInvalid)
 	k.turn(t, "FAIL", "cuPointerGetAttribute=999:after=4") // the context
-	_, err = dev.AdoptBuffer(PointerOf(b), 64)
+	_, err = dev.AdoptHandle(handleOf(b), 64, nil)
 	require.ErrorIs(t, err, device.ErrDriver)
 	k.turn(t, "FAIL", "")
 	require.NoError(t, fillOne(dev, q, b))
@@ -259,14 +259,14 @@ func TestBugAdoptMemoryOfAnotherContext(t *testing.T) {
 	e.call(0, "cuCtxCreate_v2", uintptr(unsafe.Pointer(ctx)), 0, 0)
 	defer e.call(0, "cuCtxDestroy_v2", *ctx)
 	e.call(0, "cuMemAlloc_v2", uintptr(unsafe.Pointer(at)), 256)
-	_, err := dev.AdoptBuffer(*at, 256)
+	_, err := dev.AdoptHandle(*at, 256, nil)
 	require.ErrorIs(t, err, device.ErrInvalid)
 	assert.ErrorContains(t, err, "another context")
 
 	// Memory of a pool belongs to the device, whichever context asked for it.
 	e.call(0, "cuMemAllocAsync", uintptr(unsafe.Pointer(at)), 256, 0)
 	e.call(0, "cuCtxSynchronize")
-	b, err := dev.AdoptBuffer(*at, 256)
+	b, err := dev.AdoptHandle(*at, 256, nil)
 	require.NoError(t, err)
 	q := gputest.Queue(t, dev)
 	require.NoError(t, fillOne(dev, q, b))

@@ -28,10 +28,12 @@ func Library() (path string, handle uintptr, err error) {
 	return a.name(), a.libraryHandle(), nil
 }
 
-// PointerOf returns a buffer's CUdeviceptr, valid until the buffer is freed; 0 for a buffer of
-// no bytes, or of another backend. A program that queues its own work on it calls Used of
-// device.Sharer before the buffer is freed.
-func PointerOf(b device.Buffer) uintptr {
+// HandleOf returns a buffer's CUdeviceptr, valid until the buffer is freed; 0 for a
+// buffer of no bytes, or of another backend (device.HandleMemory). A program that queues work
+// of its own on it calls Used of device.Sharer before the buffer is freed.
+func (d *Device) HandleOf(b device.Buffer) uintptr { return handleOf(b) }
+
+func handleOf(b device.Buffer) uintptr {
 	if buffer, ok := b.(*gpu.Buffer); ok && buffer != nil {
 		if m, ok := buffer.Mem().(*memory); ok {
 			return uintptr(m.at)
@@ -40,13 +42,10 @@ func PointerOf(b device.Buffer) uintptr {
 	return 0
 }
 
-// HandleOf is PointerOf (device.HandleMemory).
-func (d *Device) HandleOf(b device.Buffer) uintptr { return PointerOf(b) }
-
 // StreamOf returns a queue's CUstream, valid until the queue is closed; 0 for a
 // queue of another backend. It does not wait for the legacy default stream.
 func StreamOf(q device.Queue) uintptr {
-	if it, ok := q.(*gpu.Queue); ok && it != nil {
+	if it, ok := device.As[*gpu.Queue](q); ok && it != nil {
 		if s, ok := it.Stream().(*stream); ok {
 			return uintptr(s.handle)
 		}
@@ -86,20 +85,15 @@ func ordinalOf(a api, ctx cuContext) (n int, err error) {
 	return n, err
 }
 
-// AdoptBuffer makes a buffer of bytes of an engine's device memory from an address on.
-// The size is a multiple of 4, as kernels access whole words, the address of 16, as they access
-// vectors; others are device.ErrUnsupported. Kernels may read, but never write, up to 12 bytes
-// behind it, to the next multiple of 16. The memory must live until the buffer is freed and the
-// work on it is done, and must belong to the device's context or to a pool; Free does not free
-// it. Stats do not count the buffer.
-func (d *Device) AdoptBuffer(at uintptr, bytes int64) (device.Buffer, error) {
-	return d.AdoptHandle(at, bytes, nil)
-}
-
-// AdoptHandle is AdoptBuffer with a notification when the memory is no longer used
-// (device.HandleMemory).
+// AdoptHandle makes a buffer of bytes of an engine's device memory from an address on
+// (device.HandleMemory). The size is a multiple of 4, as kernels access whole words, the
+// address of 16, as they access vectors; others are device.ErrUnsupported. Kernels may read,
+// and never write, up to 12 bytes behind it, to the next multiple of 16. The memory is of the
+// device's context or of a pool. It must live until the buffer is freed and the work on it is
+// done, when done is called, unless it is nil; Free leaves the memory as it is. The buffer
+// counts in no Stats.
 func (d *Device) AdoptHandle(at uintptr, bytes int64, done func()) (device.Buffer, error) {
-	const op = "AdoptBuffer"
+	const op = "AdoptHandle"
 	var b device.Buffer
 	err := gpu.While(d.Device, op, func() error {
 		switch {

@@ -27,9 +27,9 @@ func AdoptCU(ctx cu.CUContext, o Options) (*Device, error) {
 	return Adopt(h, o)
 }
 
-// AdoptDevicePtr is [Device.AdoptBuffer] for memory of gorgonia.org/cu.
+// AdoptDevicePtr is [Device.AdoptHandle] for memory of gorgonia.org/cu.
 func (d *Device) AdoptDevicePtr(p cu.DevicePtr, bytes int64) (device.Buffer, error) {
-	return d.AdoptBuffer(uintptr(p), bytes)
+	return d.AdoptHandle(uintptr(p), bytes, nil)
 }
 
 // AdoptCUStream is [Device.AdoptStream] for a stream of gorgonia.org/cu;
@@ -41,8 +41,8 @@ func (d *Device) AdoptCUStream(s cu.Stream) (device.Queue, error) {
 // CUContext returns the device's context, as [Device.Handles] does.
 func (d *Device) CUContext() cu.CUContext { return as[cu.CUContext](d.driver.ctx) }
 
-// DevicePtrOf is [PointerOf] for gorgonia.org/cu.
-func DevicePtrOf(b device.Buffer) cu.DevicePtr { return cu.DevicePtr(PointerOf(b)) }
+// DevicePtrOf is [Device.HandleOf] for gorgonia.org/cu.
+func DevicePtrOf(b device.Buffer) cu.DevicePtr { return cu.DevicePtr(handleOf(b)) }
 
 // CUStreamOf is [StreamOf] for gorgonia.org/cu.
 func CUStreamOf(q device.Queue) cu.Stream { return as[cu.Stream](StreamOf(q)) }

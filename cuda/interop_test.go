@@ -26,10 +26,10 @@ func TestAdopt(t *testing.T) {
 			return dev.(*Device).AdoptStream(StreamOf(theirs))
 		},
 		Buffer: func(dev device.Device, theirs device.Buffer, bytes int64) (device.Buffer, error) {
-			return dev.(*Device).AdoptBuffer(PointerOf(theirs), bytes)
+			return dev.(*Device).AdoptHandle(handleOf(theirs), bytes, nil)
 		},
 		QueueHandle:  StreamOf,
-		BufferHandle: PointerOf,
+		BufferHandle: handleOf,
 	})
 }
 
@@ -39,7 +39,7 @@ func TestAdoptDefaultStream(t *testing.T) {
 	q, err := dev.AdoptStream(0)
 	require.NoError(t, err)
 	memory := gputest.Alloc(t, dev, 64)
-	b, err := dev.AdoptBuffer(PointerOf(memory)+16, 48)
+	b, err := dev.AdoptHandle(handleOf(memory)+16, 48, nil)
 	require.NoError(t, err)
 	require.NoError(t, q.Write(b, 0, []byte{1, 2, 3, 4}))
 	require.NoError(t, q.Copy(gputest.Words(b, 4, 1), gputest.Words(b, 0, 1)))
@@ -58,7 +58,7 @@ func TestAdoptRefuses(t *testing.T) {
 	_, err = Adopt(Handles{h.Context, h.Ordinal + 1}, Options{})
 	require.ErrorIs(t, err, device.ErrInvalid)
 
-	at := PointerOf(gputest.Alloc(t, dev, 64))
+	at := handleOf(gputest.Alloc(t, dev, 64))
 	host, err := dev.AllocHost(64)
 	require.NoError(t, err)
 	for _, c := range []struct {
@@ -75,13 +75,13 @@ func TestAdoptRefuses(t *testing.T) {
 		{uintptr(unsafe.Pointer(unsafe.SliceData(host))), 64, device.ErrUnsupported, "host"},
 		{1 << 20, 64, device.ErrInvalid, "cuPointerGetAttribute"},
 	} {
-		_, err := dev.AdoptBuffer(c.at, c.bytes)
+		_, err := dev.AdoptHandle(c.at, c.bytes, nil)
 		require.ErrorIs(t, err, c.kind)
 		assert.ErrorContains(t, err, c.word)
 	}
 	_, err = dev.AdoptStream(perThread)
 	require.ErrorIs(t, err, device.ErrUnsupported)
-	none, err := dev.AdoptBuffer(at, 0)
+	none, err := dev.AdoptHandle(at, 0, nil)
 	require.NoError(t, err)
 	require.NoError(t, none.Free())
 
@@ -91,7 +91,7 @@ func TestAdoptRefuses(t *testing.T) {
 	defer func() { require.NoError(t, plain.Close()) }()
 	other, err := Adopt(plain.Handles(), Options{PlainMemory: true})
 	require.NoError(t, err)
-	_, err = other.AdoptBuffer(PointerOf(gputest.Alloc(t, plain, 64)), 64)
+	_, err = other.AdoptHandle(handleOf(gputest.Alloc(t, plain, 64)), 64, nil)
 	require.NoError(t, err)
 	require.NoError(t, other.Close())
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/restride/restride/internal/cudakernels"
 	"github.com/restride/restride/internal/planner"
 )
 
@@ -48,7 +49,7 @@ func (m *modules) get(s planner.Spec) (cuFunction, error) {
 
 // load loads a kernel's cubin, if there is one for the device, otherwise its PTX.
 func (m *modules) load(k *kernel, s planner.Spec) error {
-	text, err := PTX(s)
+	text, err := cudakernels.PTX(s)
 	if err != nil {
 		return err
 	}

@@ -158,7 +158,7 @@ func TestStrangers(t *testing.T) {
 	e, err := qb.Record()
 	require.NoError(t, err)
 	require.ErrorIs(t, qa.WaitFor(e), device.ErrInvalid)
-	_, err = a.(*Device).AdoptBuffer(PointerOf(y), 64)
+	_, err = a.(*Device).AdoptHandle(handleOf(y), 64, nil)
 	require.ErrorIs(t, err, device.ErrInvalid)
 	_, err = a.(*Device).AdoptStream(StreamOf(qb))
 	require.ErrorIs(t, err, device.ErrInvalid)

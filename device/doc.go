@@ -17,8 +17,8 @@
 // depend on indices in memory), Map (by a table), and Where (from one source or
 // another, by conditions). Only Convert looks at what an element means:
 // [Rounding] says its rules. What only some devices have is a small optional
-// interface, found by type assertion, as [StringAllocator], [HostAllocator] and
-// [Recorder] are: docs/embedding.md lists them.
+// interface, such as [StringAllocator], [HostAllocator] or [Recorder], which [As]
+// finds: docs/embedding.md lists them.
 //
 // # Bytes
 //

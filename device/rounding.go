@@ -16,10 +16,11 @@ import (
 //   - To Bool: 1 if the value is not zero; NaN is not. From Bool: 1 if any bit is
 //     set, else 0.
 //   - Integer to integer: the low bits are kept, so that values out of range wrap.
-//   - Float to integer: truncated towards zero. NaN gives 0. Values out of range,
-//     which ONNX leaves open, give the nearest integer of the type. So it is for
-//     types of 8 bits and more: ONNX's own test cases keep the low bits of what
-//     is cast to a narrower one, of an infinity 0, unless Legacy is set.
+//   - Float to integer of 8 bits and more: truncated towards zero. NaN gives 0. Values out
+//     of range, which ONNX leaves open, give the nearest integer of the type.
+//   - Float to integer below 8 bits: rounded to the nearest integer, to an even one where
+//     two are as near (ONNX, technical/int4 and int2). NaN gives 0. The low bits are kept
+//     of values out of range, 0 of an infinity, unless Legacy is set.
 //   - To a float type: rounded to the nearest value, to an even mantissa where two
 //     are as near, and once, whatever the source is; Legacy makes an exception.
 //     Values that, so rounded, are too large, and infinities, become what

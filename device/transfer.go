@@ -38,8 +38,7 @@ type PeerQueue interface {
 }
 
 // HostMemory is implemented by devices with buffers in the host's memory, read and
-// written without a transfer, once the work on them is done. A wrapper of a device
-// forwards HostBytes and WrapHost to keep it.
+// written without a transfer, once the work on them is done.
 type HostMemory interface {
 	// HostBytes returns a buffer's memory, valid until the buffer is freed; false if
 	// the buffer is another device's, holds strings, or was freed.
@@ -54,7 +53,7 @@ type HandleMemory interface {
 	// HandleOf returns a buffer's handle, valid until the buffer is freed; 0 for a
 	// buffer of no bytes, or of another backend.
 	HandleOf(Buffer) uintptr
-	// AdoptHandle makes a buffer of memory of the caller's: AdoptBuffer of packages
+	// AdoptHandle makes a buffer of memory of the caller's: AdoptHandle of packages
 	// opencl and cuda has the rules. done, unless it is nil, is called once the buffer
 	// is freed and the work on it is over, at the latest by the device's Close: by Free
 	// itself, or in a goroutine of its own. After an error it is not called.

@@ -79,7 +79,7 @@ func wait(t *tensor.Tensor, o ExportOptions) error {
 	if err != nil {
 		return err
 	}
-	if c, ok := q.(device.Checker); ok { // the consumer cannot learn of it later
+	if c, ok := device.As[device.Checker](q); ok { // the consumer has no way to learn of it later
 		if err := c.CheckBuffer(t.Buffer(), 0, t.Buffer().Size()); err != nil {
 			return err
 		}
@@ -114,8 +114,8 @@ func (e *export) describe() (cTensor, error) {
 func (d *cTensor) locate(t *tensor.Tensor, at uint64) error {
 	dev := t.Stream().Device()
 	info := dev.Info()
-	handles, _ := dev.(device.HandleMemory)
-	host, _ := dev.(device.HostMemory)
+	handles, _ := device.As[device.HandleMemory](dev)
+	host, _ := device.As[device.HostMemory](dev)
 	some := t.Count() > 0
 	switch {
 	case host != nil:

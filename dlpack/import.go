@@ -84,7 +84,7 @@ type place func(s *tensor.Stream, t *cTensor, f *form, done func()) (device.Buff
 // placeOf returns the function by which a stream's device adopts memory of the tensor's kind.
 func placeOf(s *tensor.Stream, t *cTensor) (place, error) {
 	info := s.Device().Info()
-	_, handles := s.Device().(device.HandleMemory)
+	_, handles := device.As[device.HandleMemory](s.Device())
 	switch {
 	case s.IsHost() && (t.device == onCPU || t.device == onCUDAHost || t.device == onCUDAManaged):
 		return placeHost, nil
@@ -115,7 +115,8 @@ func placeCUDA(s *tensor.Stream, t *cTensor, f *form, done func()) (device.Buffe
 	if err := f.prepend(int64(first % vector)); err != nil {
 		return nil, err
 	}
-	return s.Device().(device.HandleMemory).AdoptHandle(first-first%vector, f.words(), done)
+	handles, _ := device.As[device.HandleMemory](s.Device())
+	return handles.AdoptHandle(first-first%vector, f.words(), done)
 }
 
 func placeOpenCL(s *tensor.Stream, t *cTensor, f *form, done func()) (device.Buffer, error) {
@@ -129,5 +130,6 @@ func placeOpenCL(s *tensor.Stream, t *cTensor, f *form, done func()) (device.Buf
 	if err := f.prepend(int64(t.byteOffset) - f.before); err != nil {
 		return nil, err
 	}
-	return s.Device().(device.HandleMemory).AdoptHandle(t.data, f.words(), done)
+	handles, _ := device.As[device.HandleMemory](s.Device())
+	return handles.AdoptHandle(t.data, f.words(), done)
 }

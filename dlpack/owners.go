@@ -99,7 +99,7 @@ func (e *export) begin(unversioned bool) Capsule {
 // end releases the memory when the consumer no longer needs it. Errors have no receiver: a
 // closed queue has waited for its work, and a closed device has freed its memory.
 func (e *export) end() {
-	if q, ok := e.queue.(device.Sharer); ok {
+	if q, ok := device.As[device.Sharer](e.queue); ok {
 		_ = q.Used(e.tensor.Buffer())
 	}
 	_ = e.tensor.Release()

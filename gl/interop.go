@@ -110,7 +110,7 @@ func (i *Interop) check(op string, way Way) error {
 	dev := i.stream.Device()
 	switch way {
 	case Shared:
-		if sharer, ok := dev.(device.GLSharer); ok {
+		if sharer, ok := device.As[device.GLSharer](dev); ok {
 			return i.checkShared(op, sharer)
 		}
 		return layout.Errorf(device.ErrUnsupported, op, "device %s has no memory in common with GL", dev.Info().ID())
@@ -152,7 +152,8 @@ func (i *Interop) Why() error { return i.why }
 func (i *Interop) share(op string, name uint32, use device.GLUse, bytes int64) (device.GLBuffer, error) {
 	switch i.way {
 	case Shared:
-		return i.stream.Device().(device.GLSharer).ShareGL(name, use)
+		sharer, _ := device.As[device.GLSharer](i.stream.Device())
+		return sharer.ShareGL(name, use)
 	case Mapped:
 		return i.mapBuffer(op, name)
 	}

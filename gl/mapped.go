@@ -41,7 +41,7 @@ func (i *Interop) checkMapped(op string) error {
 // wrap makes a buffer of host memory that the device works on in place, until done.
 func (i *Interop) wrap(op string, memory []byte, done func()) (device.Buffer, error) {
 	dev := i.stream.Device()
-	if adopter, ok := dev.(device.HostAdopter); ok {
+	if adopter, ok := device.As[device.HostAdopter](dev); ok {
 		return adopter.AdoptHost(memory, done)
 	}
 	return nil, layout.Errorf(device.ErrUnsupported, op, "device %s does not work in the host's memory", dev.Info().ID())

@@ -30,7 +30,7 @@ func (s *Session) Capture(ctx context.Context, inputs Values) (c *Captured, err 
 	if s == nil {
 		return nil, nilSession(op)
 	}
-	q, ok := s.stream.Queue().(device.Recorder)
+	q, ok := device.As[device.Recorder](s.stream.Queue())
 	if !ok {
 		return nil, layout.Errorf(device.ErrUnsupported, op, "device %s does not replay work", s.stream.Device().Info().ID())
 	}

@@ -52,7 +52,7 @@ func Load(s *tensor.Stream, t *model.Tensor) (*tensor.Tensor, error) {
 // stream copies a file's bytes to a buffer.
 func stream(s *tensor.Stream, to device.Buffer, from *model.Reader) error {
 	var room []byte
-	host, inPlace := s.Device().(device.HostMemory)
+	host, inPlace := device.As[device.HostMemory](s.Device())
 	if inPlace {
 		room, inPlace = host.HostBytes(to)
 	}

@@ -8,7 +8,6 @@ import (
 	"github.com/restride/restride/internal/dry"
 	"github.com/restride/restride/internal/quote"
 	"github.com/restride/restride/layout"
-	"github.com/restride/restride/onnx/model"
 	"github.com/restride/restride/tensor"
 )
 
@@ -132,7 +131,7 @@ func (d *definition) target(attrs Attrs) (layout.DType, error) {
 	var to layout.DType
 	var ok bool
 	var err error
-	if a, _ := attrs.Get("to"); d.since == 1 || d.op == "Cast" && d.since == 6 && a.Kind() == model.StringAttr {
+	if a, _ := attrs.Get("to"); d.since == 1 || d.op == "Cast" && d.since == 6 && a.Kind() == "string" {
 		var name string
 		if name, ok, err = attrs.Str("to"); ok {
 			if to = typeNamed(name); to == layout.Invalid {

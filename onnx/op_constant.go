@@ -82,7 +82,7 @@ func (d *definition) value(a Attr) (*model.Tensor, error) {
 		}
 		return dense(d.name, "sparse_value", v)
 	}
-	if a.Name != "value_"+a.Kind().String() {
+	if a.Name != "value_"+a.Kind() {
 		return refuse()
 	}
 	t, err := literal(a.Value)

@@ -132,8 +132,8 @@ func TestConstantRefuses(t *testing.T) {
 		{12, onnx.Attr{Name: "value_string", Value: []string{""}}, device.ErrInvalid, "is of kind strings"},
 		{12, onnx.Attr{Name: "sparse_value", Value: one}, device.ErrInvalid, "attribute sparse_value is of kind tensor"},
 		{12, onnx.Attr{Name: "sparse_value", Value: (*model.SparseTensor)(nil)}, device.ErrInvalid, "is of kind sparse_tensor"},
-		{12, onnx.Attr{Name: "value_int", Ref: "v", RefKind: model.IntAttr}, device.ErrUnsupported, "its function's attribute"},
-		{12, onnx.Attr{Name: "sparse_value", Ref: "v", RefKind: model.SparseTensorAttr}, device.ErrUnsupported, "its function's attribute"},
+		{12, onnx.Attr{Name: "value_int", Ref: "v", RefKind: "int"}, device.ErrUnsupported, "its function's attribute"},
+		{12, onnx.Attr{Name: "sparse_value", Ref: "v", RefKind: "sparse_tensor"}, device.ErrUnsupported, "its function's attribute"},
 		{12, onnx.Attr{Name: "axis", Value: int64(1)}, device.ErrInvalid, `no attribute "axis"`},
 		{10, onnx.Attr{Name: "sparse_value", Value: sparse(t, numbers(1), []int64{0}, 3)}, device.ErrInvalid, "Constant-11 has it"},
 	} {

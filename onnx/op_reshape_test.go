@@ -10,7 +10,6 @@ import (
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/onnx"
-	"github.com/restride/restride/onnx/model"
 	"github.com/restride/restride/tensor"
 )
 
@@ -190,7 +189,7 @@ func TestReshapeInputs(t *testing.T) {
 		require.ErrorContains(t, err, c.says)
 		require.ErrorContains(t, err, "Reshape-")
 	}
-	ref := onnx.Attr{Name: "allowzero", Ref: "z", RefKind: model.IntAttr}
+	ref := onnx.Attr{Name: "allowzero", Ref: "z", RefKind: "int"}
 	_, err := onnx.Run("Reshape", 14, onnx.Attrs{ref}, x, good)
 	require.ErrorIs(t, err, device.ErrUnsupported)
 }

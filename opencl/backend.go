@@ -33,8 +33,8 @@ func (backend) Open(index int) (device.Device, error) {
 	return dev, nil
 }
 
-// Device is an OpenCL device. It has the methods of device.Device, device.GLSharer,
-// device.HostAllocator and device.Noter besides those below. Its queues are device.Allocator,
+// Device is an OpenCL device. It has the methods of device.Device, device.DriverCopier,
+// device.GLSharer, device.HostAllocator and device.Preloader beside those below. Its queues are device.Allocator,
 // AsyncQueue, KernelNamer and Sharer, too, and their events device.TimedEvent.
 type Device struct {
 	*gpu.Device

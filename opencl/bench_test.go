@@ -53,7 +53,7 @@ func BenchmarkEnqueue(b *testing.B) {
 			for i := range b.N {
 				wait(b, i)
 				if c.buffers > 1 {
-					k.values[0] = uint64(MemoryOf(dsts[i%2].Buffer))
+					k.values[0] = uint64(handleOf(dsts[i%2].Buffer))
 					k.set[1], k.set[3] = 0, address(&k.values[0])
 					dl.Call(clSetKernelArg.addr, k.set[:]...)
 				}

@@ -42,10 +42,10 @@
 //
 // # Sharing with an engine
 //
-// [Adopt], [Device.AdoptBuffer] and [Device.AdoptQueue] accept an inference engine's handles,
-// which are retained and released, but not owned. [Device.Handles], [MemoryOf] and
-// [CommandQueueOf] return the device's. A buffer's handle is valid until Free, even if it is
-// retained: Free gives the memory to the pool.
+// [Adopt], [Device.AdoptHandle] and [Device.AdoptQueue] take an inference engine's own
+// handles, which are retained and released, but never owned. [Device.Handles],
+// [Device.HandleOf] and [CommandQueueOf] return the device's. A buffer's handle is valid until
+// Free, even if it is retained: Free gives the memory to the pool.
 //
 // Queues are [device.Sharer]. An engine that queues its own kernel on a queue's
 // cl_command_queue calls Used with the buffers that the kernel uses: after the kernel is

@@ -45,15 +45,16 @@ func doubleColumns(dev *opencl.Device) []float32 {
 	h := dev.Handles()
 	kernel, release := build(h.Context, h.Device, source, "twice")
 	for i, t := range []*tensor.Tensor{y, z} { // both dense, from element 0 of their buffers
-		memory := opencl.MemoryOf(t.Buffer())
+		memory := dev.HandleOf(t.Buffer())
 		check(cl.setKernelArg(kernel, uint32(i), 8, &memory))
 	}
 	items := uintptr(6)
 	check(cl.enqueue(opencl.CommandQueueOf(s.Queue()), kernel, 1, nil, &items, nil, 0, nil, nil))
 
-	// Restride does not know that kernel: Used names its buffers. Now y may be released
-	// immediately, and its memory is reused only when the kernel is done.
-	must(s.Queue().(device.Sharer).Used(y.Buffer(), z.Buffer()))
+	// Restride knows nothing of that kernel: Used says what it uses. Now y may be
+	// released at once, and its memory serves others only when the kernel is done.
+	sharer, _ := device.As[device.Sharer](s.Queue())
+	must(sharer.Used(y.Buffer(), z.Buffer()))
 	must(y.Release())
 
 	values, err := tensor.Values[float32](z)

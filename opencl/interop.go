@@ -31,10 +31,12 @@ func Library() (path string, handle uintptr, err error) {
 	return library.Name, library.Handle(), nil
 }
 
-// MemoryOf returns a buffer's cl_mem, valid until the buffer is freed; 0 for a buffer of no
-// bytes, or of another backend. A program that queues its own work on it calls Used of
-// device.Sharer before the buffer is freed.
-func MemoryOf(b device.Buffer) uintptr {
+// HandleOf returns a buffer's cl_mem, valid until the buffer is freed; 0 for a buffer
+// of no bytes, or of another backend (device.HandleMemory). A program that queues work of its
+// own on it calls Used of device.Sharer before the buffer is freed.
+func (d *Device) HandleOf(b device.Buffer) uintptr { return handleOf(b) }
+
+func handleOf(b device.Buffer) uintptr {
 	if buffer, ok := b.(*gpu.Buffer); ok && buffer != nil {
 		if m, ok := buffer.Mem().(*memory); ok {
 			return m.handle
@@ -43,13 +45,10 @@ func MemoryOf(b device.Buffer) uintptr {
 	return 0
 }
 
-// HandleOf is MemoryOf (device.HandleMemory).
-func (d *Device) HandleOf(b device.Buffer) uintptr { return MemoryOf(b) }
-
 // CommandQueueOf returns a queue's cl_command_queue, valid until the queue is
 // closed; 0 for a queue of another backend.
 func CommandQueueOf(q device.Queue) uintptr {
-	if queue, ok := q.(*gpu.Queue); ok && queue != nil {
+	if queue, ok := device.As[*gpu.Queue](q); ok && queue != nil {
 		if s, ok := queue.Stream().(*stream); ok {
 			return s.handle
 		}
@@ -115,20 +114,15 @@ func handles(b []byte) []uintptr {
 	return all
 }
 
-// AdoptBuffer makes a buffer of the first bytes of an engine's cl_mem of the same
-// context. The size is a multiple of 4, as kernels access whole words, and host memory
-// (CL_MEM_USE_HOST_PTR) begins on 16 bytes, as they access vectors: others are
-// device.ErrUnsupported. Kernels may read, but never write, up to 12 bytes behind the size, to
-// the next multiple of 16. The cl_mem is retained until the buffer is freed; the driver keeps
-// it for work in progress. Stats do not count the buffer.
-func (d *Device) AdoptBuffer(mem uintptr, bytes int64) (device.Buffer, error) {
-	return d.AdoptHandle(mem, bytes, nil)
-}
-
-// AdoptHandle is AdoptBuffer with a notification when the memory is no longer used
-// (device.HandleMemory).
+// AdoptHandle makes a buffer of the first bytes of an engine's cl_mem of the same context
+// (device.HandleMemory). The size is a multiple of 4, as kernels access whole words, and host
+// memory (CL_MEM_USE_HOST_PTR) begins on 16 bytes, as they access vectors: others are
+// device.ErrUnsupported. Kernels may read, and never write, up to 12 bytes behind the size, to
+// the next multiple of 16. The cl_mem is retained until the buffer is freed; the driver keeps it
+// for work that is still under way. done, unless it is nil, is called when the buffer is freed
+// and the work on it is over. The buffer counts in no Stats.
 func (d *Device) AdoptHandle(mem uintptr, bytes int64, done func()) (device.Buffer, error) {
-	const op = "AdoptBuffer"
+	const op = "AdoptHandle"
 	var b device.Buffer
 	err := gpu.While(d.Device, op, func() error {
 		if mem == 0 || bytes < 0 {

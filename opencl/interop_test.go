@@ -29,10 +29,10 @@ func TestAdopt(t *testing.T) {
 			return dev.(*Device).AdoptQueue(CommandQueueOf(theirs))
 		},
 		Buffer: func(dev device.Device, theirs device.Buffer, bytes int64) (device.Buffer, error) {
-			return dev.(*Device).AdoptBuffer(MemoryOf(theirs), bytes)
+			return dev.(*Device).AdoptHandle(handleOf(theirs), bytes, nil)
 		},
 		QueueHandle:  CommandQueueOf,
-		BufferHandle: MemoryOf,
+		BufferHandle: handleOf,
 	})
 }
 
@@ -47,7 +47,7 @@ func TestAdoptRefuses(t *testing.T) {
 	require.ErrorIs(t, err, device.ErrInvalid)
 
 	theirs := gputest.Alloc(t, engine, 64)
-	mem := MemoryOf(theirs)
+	mem := handleOf(theirs)
 	for _, c := range []struct {
 		mem   uintptr
 		bytes int64
@@ -59,11 +59,11 @@ func TestAdoptRefuses(t *testing.T) {
 		{mem, 6, device.ErrUnsupported, "multiple"},
 		{mem, 1 << 20, device.ErrInvalid, "64"},
 	} {
-		_, err := engine.AdoptBuffer(c.mem, c.bytes)
+		_, err := engine.AdoptHandle(c.mem, c.bytes, nil)
 		require.ErrorIs(t, err, c.kind)
 		assert.ErrorContains(t, err, c.word)
 	}
-	_, err = stranger.AdoptBuffer(mem, 64)
+	_, err = stranger.AdoptHandle(mem, 64, nil)
 	require.ErrorIs(t, err, device.ErrInvalid)
 
 	q, err := engine.NewQueue()
@@ -72,7 +72,7 @@ func TestAdoptRefuses(t *testing.T) {
 	require.ErrorIs(t, err, device.ErrInvalid)
 	_, err = engine.AdoptQueue(0)
 	require.ErrorIs(t, err, device.ErrInvalid)
-	none, err := engine.AdoptBuffer(mem, 0)
+	none, err := engine.AdoptHandle(mem, 0, nil)
 	require.NoError(t, err)
 	require.NoError(t, none.Free())
 }
@@ -86,7 +86,7 @@ func TestBugAdoptUnalignedHostMemory(t *testing.T) {
 	for off, fits := range map[uintptr]bool{0: true, 4: false, 8: false, 16: true} {
 		mem, err := clCreateBuffer.create(dev.driver.context, memReadWrite|memUseHostPtr, 4096, at+off)
 		require.NoError(t, err)
-		b, err := dev.AdoptBuffer(mem, 4096)
+		b, err := dev.AdoptHandle(mem, 4096, nil)
 		if fits {
 			require.NoError(t, err)
 			require.NoError(t, b.Free())

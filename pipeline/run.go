@@ -24,9 +24,14 @@ type run struct {
 	stream   *tensor.Stream
 	dev      device.Device
 	up, down device.Queue
-	async    bool // both transfer asynchronously
-	host     bool // calls return when their work is done
-	slots    []*slot
+	// Abilities of these, nil where they lack them.
+	writer, reader device.AsyncQueue
+	memories       device.HostMemory
+	pinner         device.HostAllocator
+
+	async bool // both queues transfer without waiting
+	host  bool // calls return when their work is done
+	slots []*slot
 
 	free, filled, worked chan *slot
 
@@ -48,9 +53,11 @@ func newRun(s *tensor.Stream, st Stages) (r *run, err error) {
 	if r.down, err = r.dev.NewQueue(); err != nil {
 		return r, err
 	}
-	_, writes := r.up.(device.AsyncQueue)
-	_, reads := r.down.(device.AsyncQueue)
-	r.async = writes && reads
+	r.writer, _ = device.As[device.AsyncQueue](r.up)
+	r.reader, _ = device.As[device.AsyncQueue](r.down)
+	r.async = r.writer != nil && r.reader != nil
+	r.memories, _ = device.As[device.HostMemory](r.dev)
+	r.pinner, _ = device.As[device.HostAllocator](r.dev)
 	r.free = make(chan *slot, r.Depth)
 	r.filled = make(chan *slot, r.Depth)
 	r.worked = make(chan *slot, r.Depth)
@@ -227,12 +234,11 @@ func (r *run) close(err error) (Stats, error) {
 
 // memory returns a buffer's memory if the device works in host memory: it needs no transfer.
 func (r *run) memory(b device.Buffer) ([]byte, bool) {
-	h, ok := r.dev.(device.HostMemory)
-	if !ok || !r.host {
+	if r.memories == nil || !r.host {
 		return nil, false
 	}
 	r.notPinned.Store(true)
-	return h.HostBytes(b)
+	return r.memories.HostBytes(b)
 }
 
 // lends reports whether Sink can borrow a result's memory.
@@ -243,9 +249,8 @@ func (r *run) lends(x *tensor.Tensor) bool {
 
 // allocHost returns host memory, pinned if available.
 func (r *run) allocHost(bytes int64) (mem []byte, pinned bool, err error) {
-	h, ok := r.dev.(device.HostAllocator)
-	if ok {
-		mem, err = h.AllocHost(bytes)
+	if r.pinner != nil {
+		mem, err = r.pinner.AllocHost(bytes)
 		if err == nil {
 			return mem, true, nil
 		}

@@ -70,7 +70,7 @@ func (p *slot) grow(a *Array, bytes int64) (err error) {
 // shrink releases an array's memory.
 func (p *slot) shrink(a *Array) (err error) {
 	if a.pinned {
-		err = p.r.dev.(device.HostAllocator).FreeHost(a.mem)
+		err = p.r.pinner.FreeHost(a.mem)
 	}
 	a.mem, a.bytes, a.pinned = nil, 0, false
 	return err
@@ -96,7 +96,7 @@ func (p *slot) upload() (err error) {
 		switch {
 		case there:
 		case p.r.async:
-			_, err = p.r.up.(device.AsyncQueue).WriteAsync(p.room[i], 0, a.Bytes())
+			_, err = p.r.writer.WriteAsync(p.room[i], 0, a.Bytes())
 		default:
 			err = p.r.up.Write(p.room[i], 0, a.Bytes())
 		}
@@ -244,7 +244,7 @@ func (p *slot) fetch(a *Array, x *tensor.Tensor, lend bool) error {
 		return nil
 	}
 	if p.r.async {
-		read, err := p.r.down.(device.AsyncQueue).ReadAsync(a.Bytes(), x.Buffer(), from)
+		read, err := p.r.reader.ReadAsync(a.Bytes(), x.Buffer(), from)
 		if err == nil {
 			p.reads = append(p.reads, read)
 		}

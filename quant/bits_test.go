@@ -34,12 +34,12 @@ func TestCodesOfBits(t *testing.T) {
 			in := 3*(k%32) + bit
 			return 32*((k/32*3+in/32)*rows+n) + in%32
 		}},
-		{"hqq", hqq, Params{Bits: 3, Part: n / 10}, false, func(n, k, bit, columns, rows int64) int64 {
+		{"hqq", hqq, Params{Bits: 3, details: details{Part: n / 10}}, false, func(n, k, bit, columns, rows int64) int64 {
 			return 32*(n%(rows/10)*columns+k) + 27 - 3*(n/(rows/10)) + bit
 		}},
 		{"compressed-tensors, 5 bits", compressedTensors, Params{Bits: 5, Group: 32, Scale: "F16"}, true, func(n, k, bit, columns, _ int64) int64 { return 5*(n*columns+k) + bit }},
 		{"compressed-tensors, 6 bits", compressedTensors, Params{Bits: 6, Group: 32, Scale: "F16"}, true, func(n, k, bit, columns, _ int64) int64 { return 6*(n*columns+k) + bit }},
-		{"Q5_0", gguf, Params{Bits: 5, Group: 32, Scale: "F16", Blocks: "Q5_0"}, false, func(n, k, bit, columns, _ int64) int64 {
+		{"Q5_0", gguf, Params{Bits: 5, Group: 32, Scale: "F16", details: details{Blocks: "Q5_0"}}, false, func(n, k, bit, columns, _ int64) int64 {
 			block := 8 * 22 * (n*columns/32 + k/32)
 			if k %= 32; bit == 4 {
 				return block + 16 + k

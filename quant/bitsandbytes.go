@@ -19,11 +19,11 @@ var bitsandbytes = &Format{
 		}
 		out := []array{shaped(codes, ".weight", "U8", "n k/2 | ", 8, "n k/2 k%2~", 4)}
 		switch {
-		case p.Said.Nested:
+		case p.Sidecar.Nested:
 			return append(out, dense(scales, ".weight.absmax", "U8", "n g", 8),
 				dense(superScales, ".weight.nested_absmax", "F32", "b", 32),
 				dense(scaleNumbers, ".weight.nested_quant_map", "F32", "c", 32))
-		case p.Said.Numbers != "":
+		case p.Sidecar.Numbers != "":
 			return append(out, dense(scales, ".weight.absmax", "F32", "n g", 32))
 		}
 		return out
@@ -76,9 +76,9 @@ func readBitsandbytes(s *sayings, p Params) (Params, error) {
 	}
 	s.take(".weight.quant_map")
 	n, k := s.matrix(state.Shape)
-	p.Said.Numbers = numberTypes[state.Numbers]
+	p.Sidecar.Numbers = numberTypes[state.Numbers]
 	switch {
-	case state.Type != p.Table || p.Said.Numbers == "":
+	case state.Type != p.Table || p.Sidecar.Numbers == "":
 		s.refuse("numbers of type %s for codes of %s in %s", quote.Name(state.Numbers), quote.Name(state.Type), quote.Name(suffix))
 	case state.Block < 32 || state.Block > 4096 || state.Block&(state.Block-1) != 0:
 		s.refuse("blocks of %d; powers of two from 32 to 4096 are wanted", state.Block)
@@ -86,7 +86,7 @@ func readBitsandbytes(s *sayings, p Params) (Params, error) {
 		s.refuse("blocks of %d cross rows of %d", state.Block, k)
 	}
 	if state.NestedOffset != nil {
-		p.Said.Nested = true
+		p.Sidecar.Nested = true
 		offset := float32(*state.NestedOffset)
 		if state.NestedBlock != nestedBlock || state.NestedType != "float32" || math.IsInf(float64(offset), 0) {
 			s.refuse("scales of type %s in blocks of %d, plus %v; float32 in blocks of %d is wanted", quote.Name(state.NestedType), state.NestedBlock, *state.NestedOffset, nestedBlock)

@@ -33,7 +33,7 @@ func (p *Plan) turn() (*Plan, error) {
 	switch {
 	case p.quantises():
 		return nil, p.From.Format.refuse("numbers that were rounded do not come back")
-	case len(p.From.Said) > 0:
+	case len(p.From.Sidecars) > 0:
 		return nil, p.From.Format.refuse("the tensors that say what the weight is do not come back")
 	case p.To.Format.numbers:
 		return nil, p.From.Format.refuse("numbers do not say what codes and scales they were made from")

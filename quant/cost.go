@@ -3,6 +3,8 @@ package quant
 import (
 	"maps"
 	"math"
+
+	"github.com/restride/restride/checkpoint"
 )
 
 // Cost is what a conversion takes, known before anything runs.
@@ -90,7 +92,7 @@ func (t Tensor) bytes(a array) int64 {
 	if err != nil {
 		return math.MaxInt64 // which no array of a weight is
 	}
-	n, err := kind.Size(t.Dims)
+	n, err := checkpoint.Safetensors.Size(kind, t.Dims)
 	if err != nil {
 		return math.MaxInt64
 	}
@@ -142,7 +144,7 @@ func memory(from, to *Weight, sorted bool) (sum int64) {
 			}
 		case a.has(scales), a.has(mins):
 			add(4 * n) // in float32
-			if from.Params.Said.Nested {
+			if from.Params.Sidecar.Nested {
 				add(4 * n)
 			}
 		}

@@ -124,7 +124,7 @@ func (p *Plan) unit(axis byte) int64 {
 	if extent == 0 || extent > 1<<50 { // no sum of two overflows
 		return 0
 	}
-	if axis == axisK && (p.sorted || p.From.Params.Said.Nested || p.plain != nil && p.From.has(groups) || p.From.Params.Sorted) {
+	if axis == axisK && (p.sorted || p.From.Params.Sidecar.Nested || p.plain != nil && p.From.has(groups) || p.From.Params.Sorted) {
 		return 0
 	}
 	unit := int64(1)

@@ -30,12 +30,12 @@ func samples() []sample {
 		{packed, with(Params{Bits: 4, Group: 32, Zeros: true})},
 		{matMulNBits, with(Params{Bits: 4, Group: 32, Zeros: true})},
 		{compressedTensors, with(Params{Bits: 4, Group: 32})},
-		{gptOSS, Params{Bits: 4, Group: 32, Table: "e2m1", Scale: "U8", Batch: true}},
-		{gguf, Params{Bits: 4, Group: 32, Scale: "F16", Blocks: "Q4_0"}},
-		{gguf, Params{Bits: 4, Group: 32, Scale: "U8", Table: "e2m1", Blocks: "MXFP4", Batch: true}},
-		{hqq, Params{Bits: 4, Part: 128}},
+		{gptOSS, Params{Bits: 4, Group: 32, Table: "e2m1", Scale: "U8", details: details{Batch: true}}},
+		{gguf, Params{Bits: 4, Group: 32, Scale: "F16", details: details{Blocks: "Q4_0"}}},
+		{gguf, Params{Bits: 4, Group: 32, Scale: "U8", Table: "e2m1", details: details{Blocks: "MXFP4", Batch: true}}},
+		{hqq, Params{Bits: 4, details: details{Part: 128}}},
 		{scalesPlain, Params{Bits: 8}},
-		{tilePacked, Params{Bits: 4, Tiles: 4}},
+		{tilePacked, Params{Bits: 4, details: details{Tiles: 4}}},
 	}
 }
 
@@ -233,7 +233,7 @@ func TestViews(t *testing.T) {
 	for from, want := range map[sample]map[*Format]int{
 		{compressedTensors, Params{Bits: 4, Group: 32, Scale: "F16"}}: {packed: 2, gptq: 0},
 		{packed, Params{Bits: 4, Group: 32, Scale: "F16"}}:            {packed: 2, matMulNBits: 2, compressedTensors: 2},
-		{hqq, Params{Bits: 4, Part: 128}}:                             {packed: 0},
+		{hqq, Params{Bits: 4, details: details{Part: 128}}}:           {packed: 0},
 	} {
 		w, _ := from.open(t, rand.New(rand.NewPCG(1, 2)))
 		for to, n := range want {

@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/restride/restride/checkpoint"
 )
 
 // definition says where codes lie as papers and packages do: the source is in row-major
@@ -50,14 +52,14 @@ func TestDefinitions(t *testing.T) {
 		{marlin, Params{Bits: 8}, matrix, definition{"kn", []int64{8, 2, 4, 2, 4, 4, 2, 8}, []int{0, 4, 7, 2, 5, 6, 3, 1}}},
 		{machete, Params{Bits: 4}, matrix, definition{"nk", []int64{2, 2, 4, 2, 8, 2, 4, 2, 4, 2}, []int{5, 0, 1, 2, 4, 8, 6, 9, 7, 3}}},
 		{trtLLM, Params{Bits: 4}, matrix, definition{"kn", []int64{2, 2, 4, 4, 2, 64, 4}, []int{5, 0, 6, 1, 3, 4, 2}}},
-		{tilePacked, Params{Bits: 4, Tiles: 4}, matrix, definition{"nk", []int64{32, 8, 2, 2, 4, 4, 2}, []int{0, 2, 1, 5, 3, 6, 4}}},
+		{tilePacked, Params{Bits: 4, details: details{Tiles: 4}}, matrix, definition{"nk", []int64{32, 8, 2, 2, 4, 4, 2}, []int{0, 2, 1, 5, 3, 6, 4}}},
 		{tiles128x4, Params{Bits: 8}, matrix, definition{"nk", []int64{2, 4, 32, 32, 4}, []int{0, 3, 2, 1, 4}}},
 		{tritonBlackwell, Params{Bits: 8}, matrix, definition{"kn", []int64{32, 4, 2, 4, 32}, []int{2, 0, 4, 3, 1}}},
 		{tritonHopper, Params{Bits: 8}, matrix, definition{"nk", []int64{2, 2, 4, 2, 8, 64, 2}, []int{0, 2, 5, 1, 4, 6, 3}}},
-		{kvHND, Params{Bits: 16, Type: "F16"}, pages, definition{"pthd", []int64{3, 4, 5, 32}, []int{0, 2, 1, 3}}},
-		{kvPaged, Params{Bits: 16, Type: "F16"}, pages, definition{"pthd", []int64{3, 4, 5, 4, 8}, []int{0, 2, 3, 1, 4}}},
-		{kvPaged, Params{Bits: 8, Type: "U8"}, pages, definition{"pthd", []int64{3, 4, 5, 2, 16}, []int{0, 2, 3, 1, 4}}},
-		{kvPagedV, Params{Bits: 16, Type: "F16"}, pages, definition{"pthd", []int64{3, 4, 5, 32}, []int{0, 2, 3, 1}}},
+		{kvHND, Params{Bits: 16, details: details{Type: "F16"}}, pages, definition{"pthd", []int64{3, 4, 5, 32}, []int{0, 2, 1, 3}}},
+		{kvPaged, Params{Bits: 16, details: details{Type: "F16"}}, pages, definition{"pthd", []int64{3, 4, 5, 4, 8}, []int{0, 2, 3, 1, 4}}},
+		{kvPaged, Params{Bits: 8, details: details{Type: "U8"}}, pages, definition{"pthd", []int64{3, 4, 5, 2, 16}, []int{0, 2, 3, 1, 4}}},
+		{kvPagedV, Params{Bits: 16, details: details{Type: "F16"}}, pages, definition{"pthd", []int64{3, 4, 5, 32}, []int{0, 2, 3, 1}}},
 	} {
 		a := c.format.arrays(c.params)[0]
 		place := a.slots[0].place("x", c.ext)
@@ -65,7 +67,7 @@ func TestDefinitions(t *testing.T) {
 		require.NoError(t, err)
 		kind, err := a.kind()
 		require.NoError(t, err)
-		size, err := kind.Size(dims)
+		size, err := checkpoint.Safetensors.Size(kind, dims)
 		require.NoError(t, err)
 		count := int64(1)
 		for _, n := range c.ext {

@@ -30,7 +30,7 @@ func shownWeights() []shown {
 		return p
 	}
 	asymmetric := with(func(p *Params) { p.Zeros = true })
-	alone := Params{Bits: 4, Tiles: 8, Part: 128}
+	alone := Params{Bits: 4, details: details{Tiles: 8, Part: 128}}
 	out := []shown{
 		{"`gptq`, 4 bits", gptq, p},
 		{"`gptq`, 4 bits, zero points", gptq, asymmetric},
@@ -65,17 +65,17 @@ func shownWeights() []shown {
 	}
 	experts := ggufBlocks()["MXFP4"].params
 	experts.Blocks, experts.Batch = "MXFP4", true
-	cache := Params{Bits: 16, Type: "F16"}
+	cache := Params{Bits: 16, details: details{Type: "F16"}}
 	return append(out,
 		shown{"`gguf`, MXFP4, experts", gguf, experts},
-		shown{"`float`", floats, Params{Bits: 32, Type: "F32"}},
-		shown{"`gpt-oss`", gptOSS, Params{Bits: 4, Group: 32, Table: "e2m1", Scale: "U8", Batch: true}},
-		shown{"`triton-hopper-mxfp4`", tritonHopperMX, Params{Bits: 4, Group: 32, Table: "e2m1", Scale: "U8", Batch: true}},
-		shown{"`triton-blackwell-mxfp4`", tritonBlackwellMX, Params{Bits: 4, Group: 32, Table: "e2m1", Scale: "U8", Batch: true}},
+		shown{"`float`", floats, Params{Bits: 32, details: details{Type: "F32"}}},
+		shown{"`gpt-oss`", gptOSS, Params{Bits: 4, Group: 32, Table: "e2m1", Scale: "U8", details: details{Batch: true}}},
+		shown{"`triton-hopper-mxfp4`", tritonHopperMX, Params{Bits: 4, Group: 32, Table: "e2m1", Scale: "U8", details: details{Batch: true}}},
+		shown{"`triton-blackwell-mxfp4`", tritonBlackwellMX, Params{Bits: 4, Group: 32, Table: "e2m1", Scale: "U8", details: details{Batch: true}}},
 		shown{"`nvfp4`", nvfp4, Params{Bits: 4, Group: 16, Table: "e2m1", Scale: "F8_E4M3"}},
 		shown{"`tilepacked`", tilePacked, alone},
 		shown{"`hqq`, 4 bits", hqq, alone},
-		shown{"`hqq`, 3 bits", hqq, Params{Bits: 3, Part: 128}},
+		shown{"`hqq`, 3 bits", hqq, Params{Bits: 3, details: details{Part: 128}}},
 		shown{"`bitsandbytes`", bitsandbytes, alone},
 		shown{"`scales`", scalesPlain, Params{Bits: 8}},
 		shown{"`triton-blackwell`", tritonBlackwell, Params{Bits: 8}},

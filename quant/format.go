@@ -58,6 +58,18 @@ type Params struct {
 	ZeroLess bool
 	// Sorted: g_idx says which group a row of k belongs to.
 	Sorted bool
+	// Table is the numbers that codes stand for: "" for themselves, "e2m1", "nf4",
+	// "fp4", "nf4 or fp4" (of bitsandbytes' codes alone), "iq4nl", "ternary" (from -1 on), "bytes" (of scales).
+	Table string
+	// Scale is the scales' type, as checkpoints name it.
+	Scale string
+
+	details
+}
+
+// details are what formats find out from a weight's tensors. Programs leave them as they are;
+// only a weight of New may need some: tests of all formats set them.
+type details struct {
 	// Mins: what is added to a number times its scale is stored.
 	Mins bool
 	// Signed: the codes are numbers with a sign.
@@ -74,14 +86,9 @@ type Params struct {
 	// sign, where they have a scale themselves.
 	ScaleZero   int64
 	ScaleSigned bool
-	// Table is the numbers that codes stand for: "" for themselves, "e2m1", "nf4",
-	// "fp4", "nf4 or fp4" (of bitsandbytes' codes alone), "iq4nl", "ternary" (from -1 on), "bytes" (of scales).
-	Table string
 	// Batch: there are several matrices, experts.
-	Batch bool
-	// Scale is the scales' type, as checkpoints name it.
-	Scale string
-	Said  Said
+	Batch   bool
+	Sidecar sidecar
 	// Type is that of codes which are no codes: of elements that a format keeps whatever they are.
 	Type string
 }

@@ -72,7 +72,7 @@ func tensors(t *testing.T, f *Format, p Params, ext extents) []Tensor {
 }
 
 func only(t *testing.T, f *Format, p Params, all []Tensor) *Weight {
-	w, rest, err := Find(f, p, all, func(string) bool { return true })
+	w, rest, err := Find(f, p, all)
 	require.NoError(t, err)
 	require.Len(t, w, 1)
 	require.Empty(t, rest)
@@ -131,7 +131,7 @@ func TestShapesRefused(t *testing.T) {
 		"[4,16,1]":            {"w.qzeros", "I32", []int64{4, 16, 1}, nil},
 		"9223372036854775807": {"w.scales", "F16", []int64{4, 1<<63 - 1}, nil},
 	} {
-		_, _, err := Find(gptq, p, []Tensor{weight, more}, func(string) bool { return true })
+		_, _, err := Find(gptq, p, []Tensor{weight, more})
 		require.ErrorIs(t, err, layout.ErrInvalid, rule)
 		assert.ErrorContains(t, err, rule)
 	}
@@ -166,7 +166,7 @@ func TestAnyShape(t *testing.T) {
 		numbers := []int64{-1, 0, 1, 2, 3, 4, 8, 16, 32, 64, 128, 1 << 40, 1<<63 - 1}
 		any := func() int64 { return numbers[rng.IntN(len(numbers))] }
 		f := all[rng.IntN(len(all))]
-		p := Params{Bits: any() * rng.Int64N(2), Group: any(), Zeros: rng.IntN(2) == 0, Sorted: rng.IntN(2) == 0, Tiles: any(), Part: any()}
+		p := Params{Bits: any() * rng.Int64N(2), Group: any(), Zeros: rng.IntN(2) == 0, Sorted: rng.IntN(2) == 0, details: details{Tiles: any(), Part: any()}}
 		var have []Tensor
 		for _, suffix := range []string{f.suffix, ".scales", ".qzeros", ".zeros", "_scales", ".zero_points"} {
 			x := Tensor{Name: "w" + suffix, Type: []string{"I32", "U8", "F16", "Q4_0", "Q6_K"}[rng.IntN(5)]}
@@ -175,7 +175,7 @@ func TestAnyShape(t *testing.T) {
 			}
 			have = append(have, x)
 		}
-		weights, _, err := Find(f, p, have, func(string) bool { return true })
+		weights, _, err := Find(f, p, have)
 		if err != nil {
 			continue
 		}

@@ -81,7 +81,7 @@ func ggufBlocks() map[string]block {
 		"Q4_1":   {withMins(half(4)), []slot{at(0, scales, "", 16, 0, 16), at(16, mins, "", 16, 0, 16), at(32, codes, halves, 4, 0, 4)}},
 		"Q5_0":   {half(5), []slot{at(0, scales, "", 16, 0, 16), at(16, codes, "k%32", 1, 4, 1), at(48, codes, halves, 4, 0, 4)}},
 		"Q5_1":   {withMins(half(5)), []slot{at(0, scales, "", 16, 0, 16), at(16, mins, "", 16, 0, 16), at(32, codes, "k%32", 1, 4, 1), at(64, codes, halves, 4, 0, 4)}},
-		"Q8_0":   {Params{Bits: 8, Group: 32, Scale: "F16", Signed: true}, []slot{at(0, scales, "", 16, 0, 16), less(128, at(16, codes, "k%32", 8, 0, 8))}},
+		"Q8_0":   {Params{Bits: 8, Group: 32, Scale: "F16", details: details{Signed: true}}, []slot{at(0, scales, "", 16, 0, 16), less(128, at(16, codes, "k%32", 8, 0, 8))}},
 		"IQ4_NL": {Params{Bits: 4, Group: 32, Scale: "F16", Table: "iq4nl"}, []slot{at(0, scales, "", 16, 0, 16), at(16, codes, halves, 4, 0, 4)}},
 		"MXFP4":  {Params{Bits: 4, Group: 32, Scale: "U8", Table: "e2m1"}, []slot{at(0, scales, "", 8, 0, 8), at(8, codes, halves, 4, 0, 4)}},
 		"NVFP4":  {Params{Bits: 4, Group: 16, Scale: "F8_E4M3", Table: "e2m1"}, []slot{at(0, scales, "g%4", 8, 0, 8), at(32, codes, "k/16%4 k%8 k/8%2", 4, 0, 4)}},
@@ -93,7 +93,7 @@ func ggufBlocks() map[string]block {
 		}},
 		"Q4_K": {super(4, 32), append(sixBits(), at(0, superScales, "", 16, 0, 16), at(16, superMins, "", 16, 0, 16), at(128, codes, runsOf4, 4, 0, 4))},
 		"Q5_K": {super(5, 32), append(sixBits(), at(0, superScales, "", 16, 0, 16), at(16, superMins, "", 16, 0, 16), at(128, codes, "k%32 k/32%8", 1, 4, 1), at(384, codes, runsOf4, 4, 0, 4))},
-		"Q6_K": {Params{Bits: 6, Group: 16, ScaleSigned: true}, []slot{
+		"Q6_K": {Params{Bits: 6, Group: 16, details: details{ScaleSigned: true}}, []slot{
 			at(0, codes, "k/128%2 k%64 k/64%2", 4, 0, 4), at(1024, codes, runsOf2, 2, 4, 2), at(1536, scales, "g%16", 8, 0, 8), at(1664, superScales, "", 16, 0, 16),
 		}},
 		"IQ4_XS": {counted(Params{Bits: 4, Group: 32, Table: "iq4nl"}), []slot{
@@ -190,7 +190,7 @@ var gptOSS = &Format{
 		return []array{dense(codes, "_blocks", "U8", "e | n | k/32 | k%32", 4), dense(scales, "_scales", "U8", "e | n | g", 8)}
 	},
 	params: func(p Params, _ Tensor, _ extents) (Params, error) {
-		return Params{Bits: 4, Group: 32, Table: "e2m1", Scale: "U8", Batch: true}, nil
+		return Params{Bits: 4, Group: 32, Table: "e2m1", Scale: "U8", details: details{Batch: true}}, nil
 	},
 	accept: func(f *Format, p Params, ext extents) (Params, error) {
 		if p.Table != "e2m1" || p.Group != 32 {

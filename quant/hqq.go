@@ -20,12 +20,12 @@ var hqq = &Format{
 		if p.Bits == 3 {
 			out[0] = shaped(codes, ".W_q", "I32", fmt.Sprintf("n%%%d | k", p.Part), 32, fmt.Sprintf("n%%%d k:32 n/%d~", p.Part, p.Part), 3)
 		}
-		if p.Said.Rows == 0 {
+		if p.Sidecar.Rows == 0 {
 			return out
 		}
 		// Codes are those of the matrix in another shape, where a group is a column, or a row.
 		order, bits := "n | g", bitsOf(p.Scale)
-		if p.Said.ByColumn {
+		if p.Sidecar.ByColumn {
 			order = " | k"
 		}
 		return append(out, dense(scales, ".scale", p.Scale, order, bits), dense(floatZeros, ".zero", p.Scale, order, bits))
@@ -80,11 +80,11 @@ func readHQQ(s *sayings, p Params) (Params, error) {
 	if s.err != nil {
 		return p, s.err
 	}
-	p.Bits, p.Said.Numbers = hqqPacking[packing], numberTypes[strings.TrimPrefix(numbers, "torch.")]
+	p.Bits, p.Sidecar.Numbers = hqqPacking[packing], numberTypes[strings.TrimPrefix(numbers, "torch.")]
 	switch {
 	case p.Bits == 0:
 		s.refuse("the packing %s is not known", quote.Name(packing))
-	case p.Said.Numbers == "" && numbers != "":
+	case p.Sidecar.Numbers == "" && numbers != "":
 		s.refuse("numbers of type %s", quote.Name(numbers))
 	case axis != 0 && axis != 1:
 		s.refuse("axis is %d; 0 or 1 is wanted", axis)
@@ -104,7 +104,7 @@ func readHQQ(s *sayings, p Params) (Params, error) {
 	case axis == 1 && rows%parts != 0:
 		s.refuse("%d rows of 3 bits; a multiple of %d is wanted where groups are rows", rows, parts)
 	}
-	p.Group, p.Said.Rows, p.Said.Outputs, p.Said.ByColumn = 0, rows, n, axis == 0
+	p.Group, p.Sidecar.Rows, p.Sidecar.Outputs, p.Sidecar.ByColumn = 0, rows, n, axis == 0
 	s.weight.ext[axisN], s.weight.ext[axisK] = p.Part*parts, columns
 	return p, s.err
 }

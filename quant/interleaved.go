@@ -65,7 +65,7 @@ var q4Kx8x8 = &Format{
 			at(1024, codes, "k/64%4 k/8%4 n%8 k%8 k/32%2", 4, 0, 4))
 	},
 	params: func(Params, Tensor, extents) (Params, error) {
-		return Params{Bits: 4, Group: 32, Blocks: "Q4_K"}, nil
+		return Params{Bits: 4, Group: 32, details: details{Blocks: "Q4_K"}}, nil
 	},
 	accept: func(f *Format, p Params, ext extents) (Params, error) {
 		if p.Blocks != "Q4_K" {

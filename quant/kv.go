@@ -27,7 +27,7 @@ func cache(name, about string, order func(x int64) string) *Format {
 			if err != nil {
 				return p, err
 			}
-			if p = (Params{Bits: 8 * kind.BlockBytes / kind.Block, Type: t.Type}); kind.Block != 1 || p.Bits > 64 {
+			if p = (Params{Bits: 8 * kind.BlockBytes / kind.Block, details: details{Type: t.Type}}); kind.Block != 1 || p.Bits > 64 {
 				return p, layout.Errorf(layout.ErrUnsupported, name, "elements of type %s", t.Type)
 			}
 			return p, nil

@@ -36,7 +36,7 @@ func numbers(name, about, typ string) *Format {
 			if slices.Contains(t.Dims, 0) {
 				return Params{}, layout.Errorf(layout.ErrInvalid, name, "tensor %s of shape %v has no numbers", quote.Name(t.Name), layout.Shape(t.Dims))
 			}
-			return Params{Bits: bitsOf(t.Type), Type: t.Type, Batch: len(t.Dims) == 3}, nil
+			return Params{Bits: bitsOf(t.Type), details: details{Type: t.Type, Batch: len(t.Dims) == 3}}, nil
 		},
 		accept: func(f *Format, p Params, _ extents) (Params, error) {
 			p.Type = typ
@@ -62,11 +62,11 @@ func (w *Weight) planNumbers(out *Weight) (*Plan, error) {
 	if p.Flat || !w.has(scales) && !w.has(superScales) {
 		return nil, f.refuse("codes without scales, or of a matrix whose shape is not known")
 	}
-	if p.Said.Rows > 0 && p.Said.Numbers == "" {
+	if p.Sidecar.Rows > 0 && p.Sidecar.Numbers == "" {
 		return nil, f.refuse("the tensor compute_dtype is not there, which says how the weight's numbers are rounded")
 	}
 	if out.Params.Type == "" {
-		out.Params.Type = cmp.Or(p.Said.Numbers, "F32")
+		out.Params.Type = cmp.Or(p.Sidecar.Numbers, "F32")
 		if w.Format.wide {
 			out.Params.Type = "F64"
 		}
@@ -76,18 +76,18 @@ func (w *Weight) planNumbers(out *Weight) (*Plan, error) {
 		a.suffix = "" // the codes' name is the matrix's, and more
 	}
 	out.ext = maps.Clone(w.ext)
-	if p.Said.Rows > 0 {
-		out.ext[axisN] = p.Said.Rows
+	if p.Sidecar.Rows > 0 {
+		out.ext[axisN] = p.Sidecar.Rows
 	}
 	dims, err := a.dims(out.ext)
 	if err != nil {
 		return nil, err
 	}
-	if n := p.Said.Outputs; n > 0 && dims[0]*dims[1]%n == 0 { // pieces have other shapes
+	if n := p.Sidecar.Outputs; n > 0 && dims[0]*dims[1]%n == 0 { // pieces have other shapes
 		dims = []int64{n, dims[0] * dims[1] / n}
 	}
 	out.arrays, out.Tensors = []array{a}, []Tensor{{Name: joined(out.Name, a.suffix), Type: a.typ, Dims: dims}}
-	plan := &Plan{From: w, To: out, finer: 1}
+	plan := &Plan{From: w, To: out, groupRatio: 1}
 	params := p
 	params.Sorted = false
 	plan.plain, err = w.plan(&Weight{Name: w.Name, Format: plain, Params: params}, plainArrays(w))
@@ -120,13 +120,13 @@ func plainArrays(w *Weight) (out []array) {
 	}
 	add(codes, lead+"k")
 	ofGroups := lead + "g"
-	if w.Params.Said.ByColumn {
+	if w.Params.Sidecar.ByColumn {
 		ofGroups = "k"
 	}
 	for _, r := range []role{scales, zeros, mins, floatZeros} {
 		add(r, ofGroups)
 	}
-	if w.Params.Said.Nested {
+	if w.Params.Sidecar.Nested {
 		add(superScales, "b")
 		add(scaleNumbers, "c")
 		return out
@@ -223,8 +223,8 @@ func (c *computation) run(dst *tensor.Tensor, to layout.DType) error {
 	if rows == 0 || k == 0 {
 		return nil
 	}
-	if p.Said.Rows > 0 {
-		return c.runColumns(dst, to, p.Said.Rows, k)
+	if p.Sidecar.Rows > 0 {
+		return c.runColumns(dst, to, p.Sidecar.Rows, k)
 	}
 	g, blocks := max(1, ext[axisG]), tensor.Blocks{Axis: 1, Size: cmp.Or(p.Group, k)}
 	scale, least := c.scale(rows, g), c.least(rows, g)
@@ -313,10 +313,10 @@ func (c *computation) rounded(x *tensor.Tensor, to layout.DType) *tensor.Tensor 
 func (c *computation) runColumns(dst *tensor.Tensor, to layout.DType, rows, k int64) error {
 	p := c.weight.Params
 	dims := []int64{rows, 1}
-	if p.Said.ByColumn {
+	if p.Sidecar.ByColumn {
 		dims = []int64{1, k}
 	}
-	step := dtypeOf(p.Said.Numbers)
+	step := dtypeOf(p.Sidecar.Numbers)
 	scale := c.rounded(c.of(scales, dtypeOf(p.Scale), dims...), step)
 	zero := c.rounded(c.of(floatZeros, dtypeOf(p.Scale), dims...), step)
 	x, unit := c.of(codes, p.codeType(), rows, k), one(c, float32(1))
@@ -343,7 +343,7 @@ func (c *computation) runColumns(dst *tensor.Tensor, to layout.DType, rows, k in
 func (c *computation) scale(rows, g int64) *tensor.Tensor {
 	p, s := c.weight.Params, c.weight.ext[axisS]
 	switch {
-	case p.Said.Nested:
+	case p.Sidecar.Nested:
 		return c.nested(rows, g)
 	case !c.weight.has(scales):
 		return c.of(superScales, layout.Float16, rows, s)

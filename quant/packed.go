@@ -144,7 +144,7 @@ func readShape(s *sayings, p Params) (Params, error) {
 		return p, nil
 	}
 	n, k := s.matrix(s.integers(".weight_shape"))
-	s.weight.Said = nil // it is one of the weight's tensors
+	s.weight.Sidecars = nil // it is one of the weight's tensors
 	s.weight.ext[axisN], s.weight.ext[axisK] = n, k
 	return p, s.err
 }

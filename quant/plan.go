@@ -19,8 +19,8 @@ type Plan struct {
 	views map[string]string // of tensors: To's by name, From's
 	// sorted: the rows of codes are first put in the order of their groups, or back.
 	sorted bool
-	// finer is how many groups of the target's are one of the source's.
-	finer int64
+	// groupRatio is how many groups of the target's are one of the source's.
+	groupRatio int64
 	// plain is the plan by which what is computed with is brought into plain order, or what
 	// is computed from there; nil: nothing is computed.
 	plain *Plan
@@ -51,7 +51,7 @@ func (w *Weight) Plan(to *Format) (*Plan, error) {
 	if w.Format.numbers && !to.numbers && to.blocks == "" {
 		return nil, to.refuse("the weight has numbers, no codes; numbers become %s, %s and %s", q40.Name, q80.Name, mxfp4.Name)
 	}
-	if w.Params.Said.Nested && !to.numbers {
+	if w.Params.Sidecar.Nested && !to.numbers {
 		return nil, to.refuse("the weight's scales are codes, which have scales themselves; %s has its numbers", floats.Name)
 	}
 	if p := w.Params; !to.anyCodes && p.Table != to.table {
@@ -66,11 +66,18 @@ func (w *Weight) Plan(to *Format) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	params.Signed, params.Said = params.Signed && to.signs, Said{}
-	if to.blocks != "" {
-		to = gguf
+	params.Signed, params.Sidecar = params.Signed && to.signs, sidecar{}
+	out := &Weight{Name: w.Name, Format: to.written(), Params: params}
+	return w.plan(out, out.Format.arrays(params))
+}
+
+// written returns the format that weights are in once they are written: numbers become blocks
+// of GGUF's.
+func (f *Format) written() *Format {
+	if f.blocks != "" {
+		return gguf
 	}
-	return w.plan(&Weight{Name: w.Name, Format: to, Params: params}, to.arrays(params))
+	return f
 }
 
 // plan returns the plan of a conversion to a weight that has a format and parameters: of
@@ -88,7 +95,7 @@ func (w *Weight) plan(out *Weight, arrays []array) (*Plan, error) {
 	if to.name != nil {
 		out.Name = to.name(w.Name)
 	}
-	p := &Plan{From: w, To: out, finer: 1}
+	p := &Plan{From: w, To: out, groupRatio: 1}
 	if err := p.sameAxes(arrays[0]); err != nil {
 		return nil, err
 	}
@@ -143,13 +150,13 @@ func (p *Plan) refine() error {
 	case have == want:
 		return nil
 	case w.ext[axisG] <= 1:
-		p.finer = max(1, out.ext[axisG])
+		p.groupRatio = max(1, out.ext[axisG])
 		return nil
 	}
 	if want == 0 || have%want != 0 {
 		return out.Format.refuse("groups of %d; there are groups of %d", want, have)
 	}
-	p.finer = have / want
+	p.groupRatio = have / want
 	return nil
 }
 
@@ -158,7 +165,7 @@ func (p *Plan) source(i int, s slot) place {
 	at := s.place(p.From.Tensors[i].Name, p.From.ext)
 	for i := range at.digits {
 		if d := &at.digits[i]; d.axis == axisG {
-			d.div *= p.finer
+			d.div *= p.groupRatio
 		}
 	}
 	return at

@@ -64,7 +64,7 @@ func (w *Weight) planBlocks(out *Weight) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Plan{From: w, To: blocks.To, finer: 1, plain: blocks}, nil
+	return &Plan{From: w, To: blocks.To, groupRatio: 1, plain: blocks}, nil
 }
 
 // runBlocks is Run of a plan from numbers to blocks.

@@ -35,7 +35,7 @@ func randomWeight(t *testing.T, rng *rand.Rand) (*Weight, map[string][]byte) {
 	case 4:
 		f, p = packed, Params{Bits: pick(1, 2, 3, 4, 8)} // codes alone
 	case 5:
-		f, p, ext = gptOSS, Params{Bits: 4, Group: 32, Table: "e2m1", Scale: "U8", Batch: true}, extents{axisE: pick(1, 3), axisN: ext[axisN], axisK: 32 * pick(1, 2, 3)}
+		f, p, ext = gptOSS, Params{Bits: 4, Group: 32, Table: "e2m1", Scale: "U8", details: details{Batch: true}}, extents{axisE: pick(1, 3), axisN: ext[axisN], axisK: 32 * pick(1, 2, 3)}
 	case 6:
 		typ := ggufOrder[rng.IntN(len(ggufOrder))]
 		f, p = gguf, ggufBlocks()[typ].params
@@ -158,7 +158,7 @@ func reopened(t *testing.T, s *tensor.Stream, w *Weight, data map[string][]byte,
 	if to == tiles128x4 {
 		return plan.To, out
 	}
-	weights, rest, err := Find(plan.To.Format, asSaid(plan.To.Params), plan.To.Tensors, func(string) bool { return true })
+	weights, rest, err := Find(plan.To.Format, asSaid(plan.To.Params), plan.To.Tensors)
 	require.NoError(t, err, what)
 	require.Len(t, weights, 1, what)
 	require.Empty(t, rest, what)

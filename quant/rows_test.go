@@ -153,7 +153,7 @@ func TestBugPiecesOfTheWayBack(t *testing.T) {
 		all[i].Name = "model.layers.0.mlp.up_proj" + all[i].Name[1:]
 	}
 	p.Zeros = false
-	w, _, err := Find(packed, p, all[:2], func(string) bool { return true })
+	w, _, err := Find(packed, p, all[:2])
 	require.NoError(t, err)
 	plan, err := w[0].Plan(gguf)
 	require.NoError(t, err)

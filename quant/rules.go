@@ -36,7 +36,7 @@ func (w *Weight) companions(lookup func(string) (Tensor, bool)) error {
 	for _, suffix := range beside() {
 		t, ok := lookup(joined(w.Name, suffix))
 		has := func(have Tensor) bool { return have.Name == t.Name }
-		if ok && !slices.ContainsFunc(w.Tensors, has) && !slices.ContainsFunc(w.Said, has) {
+		if ok && !slices.ContainsFunc(w.Tensors, has) && !slices.ContainsFunc(w.Sidecars, has) {
 			return layout.Errorf(layout.ErrUnsupported, w.Format.Name, "tensor %s beside the weight %s: a weight as it is described does not have it", quote.Name(t.Name), quote.Plain(w.Name))
 		}
 	}
@@ -47,7 +47,7 @@ func (w *Weight) companions(lookup func(string) (Tensor, bool)) error {
 // but of codes, and others that are known.
 var beside = sync.OnceValue(func() (all []string) {
 	for _, f := range []*Format{gptq, awq, marlin, trtLLM, packed, matMulNBits, compressedTensors, hqq, nvfp4} {
-		for _, a := range f.arrays(Params{Bits: 4, Zeros: true, Sorted: true, Said: Said{Rows: 1}})[1:] {
+		for _, a := range f.arrays(Params{Bits: 4, Zeros: true, Sorted: true, details: details{Sidecar: sidecar{Rows: 1}}})[1:] {
 			if r := a.slots[0].role; r != shape && r != scales && !slices.Contains(all, a.suffix) {
 				all = append(all, a.suffix)
 			}

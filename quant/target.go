@@ -18,19 +18,10 @@ func (p *Plan) Target(w *Weight) *Weight {
 	return &out
 }
 
-// Named is the format by its parameters: of what configurations call gptq that of
-// checkpoint_format gptq is gptq-v1.
-func (f *Format) Named(p Params) *Format {
-	if f == gptq && p.ZeroLess {
-		return gptqV1
-	}
-	return f
-}
-
 // Kind names all that plans of the weight depend on but its name: two weights of a kind have
 // the same plans, but for names.
 func (w *Weight) Kind() string {
-	key := fmt.Sprint(w.Format.Name, w.Params, w.ext, w.unordered, len(w.Said))
+	key := fmt.Sprint(w.Format.Name, w.Params, w.ext, w.unordered, len(w.Sidecars))
 	for i, t := range w.Tensors {
 		key += fmt.Sprint(" ", w.arrays[i].suffix, t.Type, t.Dims)
 	}

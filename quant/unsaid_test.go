@@ -14,7 +14,7 @@ import (
 
 // opened is the one weight that there is.
 func opened(t *testing.T, f *Format, p Params, all ...Tensor) (*Weight, error) {
-	w, _, err := Find(f, p, all, func(string) bool { return true })
+	w, _, err := Find(f, p, all)
 	if err != nil {
 		return nil, err
 	}

@@ -118,7 +118,7 @@ func described(c *checkpoint.Checkpoint) (all []quant.Tensor) {
 
 // repack converts the one weight that there is, and returns the bytes of its tensors.
 func repack(t *testing.T, s *tensor.Stream, from *quant.Format, p quant.Params, to *quant.Format, all []quant.Tensor, content func(name string) []byte) (*quant.Plan, map[string][]byte) {
-	weights, rest, err := quant.Find(from, p, all, func(string) bool { return true })
+	weights, rest, err := quant.Find(from, p, all)
 	require.NoError(t, err)
 	require.Len(t, weights, 1)
 	require.Empty(t, rest)

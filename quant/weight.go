@@ -23,11 +23,11 @@ type Tensor struct {
 
 // Weight is a matrix, or a batch of them, in a format: the tensors that have it.
 type Weight struct {
-	Name    string // what the names of its tensors have in common
-	Format  *Format
-	Params  Params
-	Tensors []Tensor
-	Said    []Tensor // that say what it is, and are read by Open
+	Name     string // what the names of its tensors have in common
+	Format   *Format
+	Params   Params
+	Tensors  []Tensor
+	Sidecars []Tensor // small ones that say what it is, and are read with it
 
 	offset float32 // of scales that are codes
 	// unordered: the groups of k are in no order. Of a weight whose tensors have no content it
@@ -54,9 +54,9 @@ func joined(prefix, suffix string) string {
 	return prefix + suffix
 }
 
-// Open finds the weight of a format whose codes are in the named tensor. lookup returns
+// openNamed finds the weight of a format whose codes are in the named tensor. lookup returns
 // the file's tensor of a name. What neither p nor the tensors say for certain is ErrUnsaid.
-func Open(f *Format, p Params, name string, lookup func(string) (Tensor, bool)) (*Weight, error) {
+func openNamed(f *Format, p Params, name string, lookup func(string) (Tensor, bool)) (*Weight, error) {
 	first, ok := lookup(name)
 	if !ok {
 		return nil, layout.Errorf(layout.ErrInvalid, f.Name, "there is no tensor %s", quote.Name(name))
@@ -74,7 +74,7 @@ func Open(f *Format, p Params, name string, lookup func(string) (Tensor, bool)) 
 	return w, err
 }
 
-// open is Open with codes of known bits, unless their tensor says other ones.
+// open is openNamed with codes of known bits, unless their tensor says other ones.
 func (f *Format) open(p Params, first Tensor, lookup func(string) (Tensor, bool)) (*Weight, error) {
 	w := &Weight{Format: f, ext: extents{}}
 	unsaid := p.Group < 0
@@ -92,29 +92,39 @@ func (f *Format) open(p Params, first Tensor, lookup func(string) (Tensor, bool)
 			return nil, err
 		}
 	}
-	if unsaid {
-		p.Zeros, p.Sorted = true, true // if there are such tensors
-	}
 	w.Params = p
-	if err := w.collect(names, lookup); err != nil {
-		return nil, err
-	}
 	if unsaid {
-		w.Params.Zeros, w.Params.Sorted = w.has(zeros), w.has(sorting)
-		if p.Group < 0 {
-			if w.Params.Group, err = groupOf(p, w.ext); err != nil {
-				return nil, layout.Named(f.Name, fmt.Errorf("%s: %w", quote.Name(first.Name), err))
-			}
-		}
-		if err := w.collect(names, lookup); err != nil {
+		if err := w.discover(names, lookup); err != nil {
 			return nil, err
 		}
+	}
+	if err := w.collect(names, lookup); err != nil {
+		return nil, err
 	}
 	w.Params.GroupHint = 0
 	if err := w.rules(lookup); err != nil {
 		return nil, err
 	}
 	return w, w.readOrder()
+}
+
+// discover completes the parameters by which tensors there are: whether there are zero points
+// and an order of rows, and how large groups are.
+func (w *Weight) discover(names map[role]string, lookup func(string) (Tensor, bool)) error {
+	w.Params.Zeros, w.Params.Sorted = true, true // if there are such tensors
+	if err := w.collect(names, lookup); err != nil {
+		return err
+	}
+	w.Params.Zeros, w.Params.Sorted = w.has(zeros), w.has(sorting)
+	if w.Params.Group >= 0 {
+		return nil
+	}
+	group, err := groupOf(w.Params, w.ext)
+	if err != nil {
+		return layout.Named(w.Format.Name, fmt.Errorf("%s: %w", quote.Name(w.Tensors[0].Name), err))
+	}
+	w.Params.Group = group
+	return nil
 }
 
 // complete completes the parameters of a weight by the tensor of its codes.
@@ -184,8 +194,9 @@ func (f *Format) keepsName(r role, suffix string) bool {
 // collect finds the weight's tensors, and the extents of axes from their shapes.
 func (w *Weight) collect(names map[role]string, lookup func(string) (Tensor, bool)) error {
 	w.arrays, w.Tensors = nil, nil
-	for i := range w.Format.arrays(w.Params) {
-		a := w.Format.arrays(w.Params)[i] // again: the scales' type may be known now
+	arrays := w.Format.arrays(w.Params)
+	for i := range arrays {
+		a := arrays[i]
 		suffix, ok := names[a.slots[0].role]
 		if !ok {
 			suffix = a.suffix
@@ -193,7 +204,7 @@ func (w *Weight) collect(names map[role]string, lookup func(string) (Tensor, boo
 		a.suffix = suffix
 		t, ok := lookup(joined(w.Name, suffix))
 		switch {
-		case !ok && (i == 0 || w.Params.Said != Said{}):
+		case !ok && (i == 0 || w.Params.Sidecar != sidecar{}):
 			return layout.Errorf(layout.ErrInvalid, w.Format.Name, "there is no tensor %s", quote.Name(joined(w.Name, a.suffix)))
 		case !ok:
 			continue
@@ -203,7 +214,8 @@ func (w *Weight) collect(names map[role]string, lookup func(string) (Tensor, boo
 				return err
 			}
 			w.Params.Scale = t.Type
-			a = w.Format.arrays(w.Params)[i]
+			arrays = w.Format.arrays(w.Params)
+			a = arrays[i]
 			a.suffix = suffix
 		}
 		if a.typ != t.Type {
@@ -215,6 +227,7 @@ func (w *Weight) collect(names map[role]string, lookup func(string) (Tensor, boo
 		if i == 0 {
 			if k := w.ext[axisK]; w.Format.oneIsRow && w.Params.Group >= k {
 				w.Params.Group = 0
+				arrays = w.Format.arrays(w.Params)
 			}
 			w.ext.group(w.Params)
 		}
@@ -235,15 +248,15 @@ func (e extents) group(p Params) {
 		e[axisG] = (k + p.Group - 1) / p.Group
 	}
 	e[axisS] = (k + superBlock - 1) / superBlock
-	if p.Said.Nested {
+	if p.Sidecar.Nested {
 		e[axisB] = (e[axisN]*e[axisG] + nestedBlock - 1) / nestedBlock
 	}
 }
 
-// Find opens the weights of a format that a file has, in the order of its tensors, those
-// whose names match says to. rest are the tensors that are no part of them.
-func Find(f *Format, p Params, tensors []Tensor, match func(name string) bool) (weights []*Weight, rest []Tensor, err error) {
-	return FindBy(f, func(_, name string) (Params, bool) { return p, match(name) }, tensors)
+// Find opens the weights of a format that a file has, in the order of its tensors. rest are the
+// tensors that are no part of them. What neither p nor the tensors say for certain is ErrUnsaid.
+func Find(f *Format, p Params, tensors []Tensor) (weights []*Weight, rest []Tensor, err error) {
+	return FindBy(f, func(_, _ string) (Params, bool) { return p, true }, tensors)
 }
 
 // FindBy is Find of weights whose parameters may differ: params returns those of the weight
@@ -268,12 +281,12 @@ func FindBy(f *Format, params func(codes, name string) (Params, bool), tensors [
 		if !ok || !f.has(p, t) {
 			continue
 		}
-		w, err := Open(f, p, t.Name, lookup)
+		w, err := openNamed(f, p, t.Name, lookup)
 		if err != nil {
 			return nil, nil, err
 		}
 		weights = append(weights, w)
-		for _, t := range slices.Concat(w.Tensors, w.Said) {
+		for _, t := range slices.Concat(w.Tensors, w.Sidecars) {
 			used[t.Name] = true
 		}
 	}
@@ -300,7 +313,7 @@ func (f *Format) has(p Params, t Tensor) bool {
 	}
 	p, err := f.complete(p, t, extents{})
 	if err != nil {
-		return f.params == nil // which Open refuses
+		return f.params == nil // which openNamed refuses
 	}
 	a := f.arrays(p)[0]
 	return a.typ == t.Type && len(t.Dims) == len(strings.Split(a.order, "|"))

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Compiles the kernels' PTX for the GPUs that cuda/cubin.go lists: the archive
-# cuda/cubins.zip, which builds with the tag cubins embed. PTXAS may name another assembler than
-# the installed one.
+# Compiles the kernels' PTX for the GPUs that internal/cudakernels/cubin.go lists: the archive
+# internal/cudakernels/cubins.zip, which builds with the tag cubins embed. PTXAS may name another
+# assembler than the one that is installed.
 set -eu
 : "${GO:=go}" "${PTXAS:=}"
 cd "$(dirname "$0")/.."
@@ -9,4 +9,4 @@ if [ -z "$PTXAS" ]; then
 	sh scripts/ptxas.sh
 	PTXAS=build/nvcc/ptxas
 fi
-$GO run ./cuda/cubins "$PTXAS" cuda/cubins.zip
+$GO run ./cuda/cubins "$PTXAS" internal/cudakernels/cubins.zip

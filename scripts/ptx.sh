@@ -1,7 +1,7 @@
 #!/bin/sh
-# Compiles the kernels to PTX: the archive cuda/ptx.zip, one file for each kernel.
-# clang 16 needs no CUDA installation for that, and writes the same text every time. A product
-# and a sum must not be fused: each is rounded, as on other devices.
+# Compiles the kernels to PTX: the archive internal/cudakernels/ptx.zip, one file for each kernel.
+# clang 16 needs no CUDA installation for that, and writes the same text every time. A
+# product and a sum must not be fused: they are rounded each, as on other devices.
 set -eu
 : "${GO:=go}" "${CLANG:=clang-16}"
 cd "$(dirname "$0")/.."
@@ -15,8 +15,8 @@ compile() {
 for source in build/ptx/*.cu; do
 	compile "$source" "${source%.cu}.ptx"
 done
-$GO run ./cuda/ptxzip build/ptx cuda/ptx.zip
-# The kernels of measurements, which are not part of the library.
+$GO run ./cuda/ptxzip build/ptx internal/cudakernels/ptx.zip
+# The kernels of measurements, of which the library has none.
 mkdir -p build/micro
 cat kernels/source/cuda.h kernels/source/common.h cuda/micro/micro.h | sed '/^#include\|^#pragma once/d' >build/micro/micro.cu
 compile build/micro/micro.cu build/micro/micro.ptx

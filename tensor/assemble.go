@@ -167,7 +167,7 @@ func (t *Tensor) set(to, from *device.Operand, p *Part) error {
 	case p.From != nil:
 	case t.dtype == layout.String:
 		// A tensor of strings lies on a device that holds them.
-		return q.(device.StringQueue).FillString(*to, string(p.Fill))
+		return t.stream.words.FillString(*to, string(p.Fill))
 	default:
 		pattern := p.Fill
 		if pattern == nil {

@@ -78,6 +78,28 @@ func TestFloat4(t *testing.T) {
 	require.Equal(t, []byte{0x71, 0x0e}, back)
 }
 
+// Floats were truncated to integers below a byte.
+func TestBugFloatsToNarrowIntegersRound(t *testing.T) {
+	for name, open := range streams {
+		t.Run(name, func(t *testing.T) {
+			x := keep(t)(tensor.FromSlice(open(t), []float64{-2.5, -1.5, -.625, -.5, .5, .625, 1.5, 2.5, 3.5, 6.625, 7.5, 15.5}, 12))
+			for to, want := range map[layout.DType][]int64{
+				layout.Int4:  {-2, -2, -1, 0, 0, 1, 2, 2, 4, 7, -8, 0},
+				layout.Uint4: {14, 14, 15, 0, 0, 1, 2, 2, 4, 7, 8, 0},
+				layout.Int2:  {-2, -2, -1, 0, 0, 1, -2, -2, 0, -1, 0, 0},
+				layout.Uint2: {2, 2, 3, 0, 0, 1, 2, 2, 0, 3, 0, 0},
+			} {
+				for _, from := range []layout.DType{layout.Float64, layout.Float32, layout.Float16, layout.BFloat16} {
+					narrow := keep(t)(keep(t)(x.Cast(from, device.Rounding{})).Cast(to, device.Rounding{}))
+					got, err := tensor.Values[int64](keep(t)(narrow.Cast(layout.Int64, device.Rounding{})))
+					require.NoError(t, err)
+					require.Equal(t, want, got, "%v to %v", from, to)
+				}
+			}
+		})
+	}
+}
+
 func TestCastToText(t *testing.T) {
 	s := openCPU(t)
 	check := func(x *tensor.Tensor, want ...string) {

@@ -13,7 +13,7 @@ import (
 // fakeDevice is a cpu device that looks like a GPU: the host does not see its
 // memory, and it holds no strings.
 type fakeDevice struct {
-	inner *cpu.Device
+	inner device.Device
 	fail  error // what Copy, Fill, Convert and Write return, if set
 }
 

@@ -174,8 +174,8 @@ func (t *Tensor) pick(at []int64) ([]byte, error) {
 // pickStrings is pick for strings.
 func (t *Tensor) pickStrings(at []int64) ([]string, error) {
 	out := make([]string, len(at))
-	queue, ok := t.stream.queue.(device.StringQueue)
-	if !ok {
+	queue := t.stream.words
+	if queue == nil {
 		return nil, layout.Errorf(device.ErrUnsupported, "String", "the device does not hold strings")
 	}
 	err := runs(at, 0, func(from, to int64, which []int) error {

@@ -19,7 +19,7 @@ func (s *Stream) Launch(k device.Kernel, grid, block device.Grid, args ...any) e
 	if s == nil {
 		return nilStream(op)
 	}
-	q, ok := s.queue.(device.Launcher)
+	q, ok := device.As[device.Launcher](s.queue)
 	if !ok {
 		return layout.Errorf(device.ErrUnsupported, op, "device %s runs no kernels but its own", s.dev.Info().ID())
 	}

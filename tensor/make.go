@@ -47,7 +47,7 @@ func fromSlice[T layout.Element](s *Stream, op string, data []T, dims []int64) (
 		return nil, err
 	}
 	if strs, ok := layout.Plain(data).([]string); ok {
-		return x.upload(op, func() error { return s.queue.(device.StringQueue).WriteStrings(x.memory.buffer, 0, strs) })
+		return x.upload(op, func() error { return s.words.WriteStrings(x.memory.buffer, 0, strs) })
 	}
 	return x.upload(op, func() error { return s.queue.Write(x.memory.buffer, 0, bytesOfSlice(data)) })
 }

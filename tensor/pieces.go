@@ -121,7 +121,7 @@ func (t *Tensor) eachString(op string, most int64, f func(string) error) error {
 		if room == nil {
 			room = make([]string, n)
 		}
-		if err := t.stream.queue.(device.StringQueue).ReadStrings(room[:n], b, off); err != nil {
+		if err := t.stream.words.ReadStrings(room[:n], b, off); err != nil {
 			return t.fail(op, err)
 		}
 		for _, s := range room[:n] {

@@ -40,7 +40,7 @@ func (t *Tensor) Wait() error {
 	if err == nil {
 		err = e.Wait()
 	}
-	if c, ok := t.stream.queue.(device.Checker); ok && err == nil && t.Count() > 0 {
+	if c, ok := device.As[device.Checker](t.stream.queue); ok && err == nil && t.Count() > 0 {
 		lo, hi, _ := t.layout.Extent()
 		bits := int64(t.dtype.Bits())
 		first, end := lo*bits/8, (hi*bits+bits+7)/8
@@ -81,7 +81,7 @@ func (t *Tensor) checkRoom(op string, dst any) error {
 // load reads the elements of a run to a slice that is known to be right.
 func (t *Tensor) load(dst any) error {
 	if strs, ok := hostStrings(dst); ok {
-		return t.stream.queue.(device.StringQueue).ReadStrings(strs, t.memory.buffer, t.layout.Offset())
+		return t.stream.words.ReadStrings(strs, t.memory.buffer, t.layout.Offset())
 	}
 	raw, of, _ := hostSlice(dst)
 	if err := t.stream.queue.Read(raw, t.memory.buffer, t.byteOffset()); err != nil {
@@ -322,9 +322,9 @@ func (t *Tensor) take(x *Tensor) error {
 		if err := x.load(strs); err != nil {
 			return err
 		}
-		return t.stream.queue.(device.StringQueue).WriteStrings(t.memory.buffer, 0, strs)
+		return t.stream.words.WriteStrings(t.memory.buffer, 0, strs)
 	}
-	if peer, ok := t.stream.queue.(device.PeerQueue); ok {
+	if peer, ok := device.As[device.PeerQueue](t.stream.queue); ok {
 		err := peer.CopyPeer(t.memory.buffer, 0, x.memory.buffer, x.byteOffset(), t.memory.buffer.Size(), x.stream.queue)
 		if !errors.Is(err, device.ErrUnsupported) {
 			x.memory.elsewhere.Store(true)

@@ -22,7 +22,8 @@ import (
 type Stream struct {
 	dev   device.Device
 	queue device.Queue
-	host  device.HostMemory // the device, if its memory is the host's; else nil
+	host  device.HostMemory  // the device, if its memory is the host's; else nil
+	words device.StringQueue // the queue, if it holds strings; else nil
 	// alloc is the queue's Alloc, if it has one, else the device's. Tensors of other
 	// streams follow this one before they use what it made.
 	alloc  func(bytes int64) (device.Buffer, error)
@@ -82,8 +83,9 @@ func Adopt(dev device.Device, q device.Queue) *Stream {
 		return nil
 	}
 	s := &Stream{dev: dev, queue: q, alloc: dev.Alloc, closes: func() error { return nil }}
-	s.host, _ = dev.(device.HostMemory)
-	if a, ok := q.(device.Allocator); ok {
+	s.host, _ = device.As[device.HostMemory](dev)
+	s.words, _ = device.As[device.StringQueue](q)
+	if a, ok := device.As[device.Allocator](q); ok {
 		s.alloc = a.Alloc
 	}
 	return s

@@ -54,7 +54,7 @@ func allocate(s *Stream, op string, t layout.DType, shape []int64) (*Tensor, err
 	}
 	var b device.Buffer
 	if t == layout.String {
-		a, ok := s.dev.(device.StringAllocator)
+		a, ok := device.As[device.StringAllocator](s.dev)
 		if !ok {
 			return nil, named(op, t, layout.Errorf(device.ErrUnsupported, op, "%v: device %s does not hold strings; the cpu device does",
 				l.Shape(), s.dev.Info().ID()))

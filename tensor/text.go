@@ -77,7 +77,7 @@ func (t *Tensor) toText(op string) (*Tensor, error) {
 			return err
 		}
 		done += n
-		return t.stream.queue.(device.StringQueue).WriteStrings(out.memory.buffer, done-n, words[:n])
+		return t.stream.words.WriteStrings(out.memory.buffer, done-n, words[:n])
 	})
 	if err != nil {
 		return nil, errors.Join(err, out.Release())

@@ -61,7 +61,7 @@ func (e Event) String() string {
 
 // kernelName asks the queue which kernel carries out a copy.
 func (s *Stream) kernelName(dst, src device.Operand) string {
-	if namer, ok := s.queue.(device.KernelNamer); ok {
+	if namer, ok := device.As[device.KernelNamer](s.queue); ok {
 		return namer.KernelName(dst, src)
 	}
 	return ""

@@ -74,7 +74,7 @@ func NewOn(s *tensor.Stream) (*Backend, error) {
 		return nil, err
 	}
 	b := &Backend{stream: s, inner: inner, close: s.Wait}
-	if b.host, _ = s.Device().(device.HostMemory); b.host != nil {
+	if b.host, _ = device.As[device.HostMemory](s.Device()); b.host != nil {
 		b.few = 4096
 	}
 	return b, nil

@@ -227,7 +227,7 @@ func (o *output) finished(x *tensor.Tensor, s *tensor.Stream) (*tensor.Tensor, e
 
 // memoryOf returns the memory of a contiguous tensor on the host.
 func memoryOf(x *tensor.Tensor) ([]byte, error) {
-	host, ok := x.Stream().Device().(device.HostMemory)
+	host, ok := device.As[device.HostMemory](x.Stream().Device())
 	if !ok {
 		return nil, layout.Errorf(device.ErrInvalid, "onnxruntime", "a tensor is on %s, not on the host", x.Stream().Device().Info().ID())
 	}
@@ -256,8 +256,8 @@ func adopt(home *tensor.Stream, t layout.DType, v ort.Value) (*tensor.Tensor, er
 	if err != nil {
 		return nil, err
 	}
-	buffer := home.Device().(device.HostMemory).WrapHost(memory)
-	return tensor.FromBuffer(home, buffer, t, l, false)
+	host, _ := device.As[device.HostMemory](home.Device())
+	return tensor.FromBuffer(home, host.WrapHost(memory), t, l, false)
 }
 
 // goMemory returns the elements of a tensor.

@@ -167,7 +167,7 @@ func mayBe(all []quant.Tensor, said said) (names []string) {
 	all = all[:min(len(all), mostShapes)]
 	p := quant.Params{Bits: said.bits, Group: -1, GroupHint: said.group}
 	for _, f := range quant.Formats() {
-		w, _, err := quant.Find(f, p, all, func(string) bool { return true })
+		w, _, err := quant.Find(f, p, all)
 		if err == nil && len(w) > 0 || errors.Is(err, quant.ErrUnsaid) {
 			names = append(names, f.Name)
 		}

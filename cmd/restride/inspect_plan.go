@@ -94,7 +94,7 @@ func (p *planner) prepare(r repack, to *quant.Format, weights []*quant.Weight, r
 		k := p.of[w]
 		if k == nil || k.plans[to.Name] == nil {
 			r.left++
-			rest = append(append(rest, w.Tensors...), w.Said...)
+			rest = append(append(rest, w.Tensors...), w.Sidecars...)
 			continue
 		}
 		plan := k.plans[to.Name]

@@ -45,11 +45,11 @@ func TestRunAttention(t *testing.T) {
 	assert.Contains(t, out, "7 nodes: 4 views, 2 copies of 120.0 KiB, 1 on the host, 0 constants; 0 B transferred during the run")
 
 	// The second output is the input again: it went through both copies.
-	merged, err := model.LoadTensor(filepath.Join(dir, "output_1.pb"))
+	merged, err := loadTensor(filepath.Join(dir, "output_1.pb"))
 	require.NoError(t, err)
 	assert.Equal(t, "merged", merged.Name)
 	assert.Equal(t, layout.Shape{3, 5, 1024}, merged.Dims)
-	packed, err := model.LoadTensor(filepath.Join(dir, "output_0.pb"))
+	packed, err := loadTensor(filepath.Join(dir, "output_0.pb"))
 	require.NoError(t, err)
 	require.Equal(t, layout.Shape{3, 16, 320}, packed.Dims)
 	for b := range 3 {
@@ -66,7 +66,7 @@ func TestRunAttention(t *testing.T) {
 	again, err := restride("run", attention, "--input", "x="+filepath.Join(dir, "output_1.pb"), "--output", filepath.Join(dir, "again"))
 	require.NoError(t, err, again)
 	assert.NotContains(t, again, "random")
-	same, err := model.LoadTensor(filepath.Join(dir, "again", "output_0.pb"))
+	same, err := loadTensor(filepath.Join(dir, "again", "output_0.pb"))
 	require.NoError(t, err)
 	assert.Equal(t, packed.Data, same.Data)
 }
@@ -336,10 +336,22 @@ func TestConformReadsOldBFloat16(t *testing.T) {
 	m.Graph.Outputs = []model.ValueInfo{{Name: "y", Type: model.TensorOf(layout.BFloat16, model.Known(2))}}
 	m.Graph.Nodes = []model.Node{model.NewNode("Identity", []string{"x"}, []string{"y"})}
 	require.NoError(t, m.Save(filepath.Join(root, "model.onnx")))
-	require.NoError(t, model.SaveTensor(filepath.Join(dir, "input_0.pb"), &x))
-	require.NoError(t, model.SaveTensor(filepath.Join(dir, "output_0.pb"), &x))
+	require.NoError(t, saveTensor(filepath.Join(dir, "input_0.pb"), &x))
+	require.NoError(t, saveTensor(filepath.Join(dir, "output_0.pb"), &x))
 	out, err := restride("conform", root, "--device", "cpu")
 	require.NoError(t, err, out)
+}
+
+func loadTensor(path string) (*model.Tensor, error) {
+	v, err := model.LoadValue(path, model.Type{Kind: model.TensorType})
+	if err != nil {
+		return nil, err
+	}
+	return v.Tensor, nil
+}
+
+func saveTensor(path string, x *model.Tensor) error {
+	return model.SaveValue(path, &model.Value{Kind: model.TensorType, Tensor: x})
 }
 
 func writeCase(t *testing.T, root, name, op string, x, y model.Tensor) {
@@ -351,8 +363,8 @@ func writeCase(t *testing.T, root, name, op string, x, y model.Tensor) {
 	m.Graph.Outputs = []model.ValueInfo{{Name: "y", Type: model.Type{Kind: model.TensorType}}}
 	m.Graph.Nodes = []model.Node{model.NewNode(op, []string{"x"}, []string{"y"})}
 	require.NoError(t, m.Save(filepath.Join(dir, "model.onnx")))
-	require.NoError(t, model.SaveTensor(filepath.Join(dir, "test_data_set_0", "input_0.pb"), &x))
-	require.NoError(t, model.SaveTensor(filepath.Join(dir, "test_data_set_0", "output_0.pb"), &y))
+	require.NoError(t, saveTensor(filepath.Join(dir, "test_data_set_0", "input_0.pb"), &x))
+	require.NoError(t, saveTensor(filepath.Join(dir, "test_data_set_0", "output_0.pb"), &y))
 }
 
 // TestONNXBackendCases runs the ONNX test suite where it is: the folder that

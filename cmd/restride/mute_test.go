@@ -84,7 +84,7 @@ func TestFailedDownloads(t *testing.T) {
 
 	_, err = restride("run", at("model.onnx"), "--device", "cpu", "--output", at("test_data_set_0"))
 	require.NoError(t, err)
-	require.NoError(t, model.SaveTensor(at("test_data_set_0/input_0.pb"), x))
+	require.NoError(t, saveTensor(at("test_data_set_0/input_0.pb"), x))
 	out, err = restride("conform", dir, "--device", "mute")
 	require.ErrorIs(t, err, errCounted)
 	assert.Contains(t, out, errMute.Error())

@@ -13,7 +13,11 @@ import (
 type notes map[string]bool
 
 func (n notes) tell(cmd *cobra.Command, dev device.Device) {
-	for _, note := range device.NotesOf(dev) {
+	noter, ok := device.As[device.Noter](dev)
+	if !ok {
+		return
+	}
+	for _, note := range noter.Notes() {
 		if !n[note] {
 			n[note] = true
 			fmt.Fprintf(cmd.ErrOrStderr(), "restride: note: %s\n", quote.Text(note))

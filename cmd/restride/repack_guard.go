@@ -51,8 +51,8 @@ func (r *repack) guardSource() error {
 		in = append(in, f.Path)
 	}
 	beside := filepath.Dir(r.source.Files[0].Path)
-	if r.source.Index != nil {
-		in = append(in, filepath.Join(beside, r.source.Index.Name))
+	if r.source.Index != "" {
+		in = append(in, filepath.Join(beside, r.source.Index))
 	}
 	if r.source.Config != nil {
 		in = append(in, filepath.Join(beside, "config.json"))

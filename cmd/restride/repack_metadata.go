@@ -57,7 +57,7 @@ func (r *repack) keepMetadata(h *checkpoint.Header, from *checkpoint.File) error
 				continue
 			}
 			room -= len(text)
-			e.Value, made[e.Key] = checkpoint.TextValue(text), typ
+			e.Value, made[e.Key] = checkpoint.ValueOf(text), typ
 		case types[e.Key] != "":
 			made[e.Key] = types[e.Key]
 		}
@@ -71,7 +71,7 @@ func (r *repack) keepMetadata(h *checkpoint.Header, from *checkpoint.File) error
 	}
 	text, err := json.Marshal(made)
 	if err == nil {
-		h.Metadata = append(h.Metadata, checkpoint.Entry{Key: typesKey, Value: checkpoint.TextValue(string(text))})
+		h.Metadata = append(h.Metadata, checkpoint.Entry{Key: typesKey, Value: checkpoint.ValueOf(string(text))})
 	}
 	return err
 }
@@ -97,7 +97,7 @@ func (r *repack) setFileType(e *checkpoint.Entry) bool {
 	}
 	n, ok := fileTypes[typ]
 	if ok {
-		e.Value = checkpoint.Uint32Value(n)
+		e.Value = checkpoint.ValueOf[uint32](n)
 	}
 	return ok
 }

@@ -26,7 +26,7 @@ func ggufValues(t *testing.T) (all []checkpoint.Entry) {
 		require.NoError(t, err, v.key)
 		all = append(all, checkpoint.Entry{Key: v.key, Value: value})
 	}
-	return append(all, checkpoint.Entry{Key: "general.name", Value: checkpoint.TextValue("a model")})
+	return append(all, checkpoint.Entry{Key: "general.name", Value: checkpoint.ValueOf("a model")})
 }
 
 // writeGGUF writes a file with tensors of the number 1.
@@ -75,7 +75,7 @@ func TestBugRepackFileType(t *testing.T) {
 	writeGGUF(t, at("k.gguf"), ggufValues(t), &checkpoint.Tensor{Name: "w.weight", Type: q6K, Dims: []int64{4, 256}})
 	_, err = restride("repack", at("k.gguf"), "--to", "gguf", "--output", at("same.gguf"))
 	require.NoError(t, err)
-	assert.Equal(t, checkpoint.Uint32Value(1), metadataOf(t, at("same.gguf"))["general.file_type"]) // as it was
+	assert.Equal(t, checkpoint.ValueOf[uint32](1), metadataOf(t, at("same.gguf"))["general.file_type"]) // as it was
 }
 
 // TestBugRepackDropsGGUFMetadata: of what a GGUF file said, a safetensors file had only the
@@ -85,7 +85,7 @@ func TestBugRepackDropsGGUFMetadata(t *testing.T) {
 	at := func(name string) string { return filepath.Join(dir, name) }
 	q40, err := checkpoint.GGUF.Type("Q4_0")
 	require.NoError(t, err)
-	bytes := checkpoint.TextValue("\xff")
+	bytes := checkpoint.ValueOf("\xff")
 	writeGGUF(t, at("in.gguf"), append(ggufValues(t), checkpoint.Entry{Key: "llama.bytes", Value: bytes}), &checkpoint.Tensor{Name: "w.weight", Type: q40, Dims: []int64{4, 64}})
 	for _, to := range []string{"float", "packed"} {
 		out, err := restride("repack", at("in.gguf"), "--to", to, "--output", at(to+".safetensors"))
@@ -104,7 +104,7 @@ func TestBugRepackDropsGGUFMetadata(t *testing.T) {
 	got := metadataOf(t, at("back.gguf"))
 	for _, e := range ggufValues(t) {
 		if e.Key == "general.file_type" {
-			e.Value = checkpoint.Uint32Value(2)
+			e.Value = checkpoint.ValueOf[uint32](2)
 		}
 		assert.Equal(t, e.Value, got[e.Key], e.Key)
 	}

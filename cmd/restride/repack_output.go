@@ -41,8 +41,8 @@ func (r *repack) writeIndex() error {
 }
 
 func (r *repack) indexName() string {
-	if r.source.Index != nil {
-		return r.source.Index.Name
+	if r.source.Index != "" {
+		return r.source.Index
 	}
 	return "model.safetensors.index.json"
 }

@@ -223,21 +223,21 @@ func (r *repack) addMetadata(f *outFile, number int, source string) error {
 		h.Metadata = append(h.Metadata, checkpoint.Entry{Key: key, Value: v})
 	}
 	if r.folder() {
-		add(sourceKey, checkpoint.TextValue(source))
+		add(sourceKey, checkpoint.ValueOf(source))
 	}
 	if config := r.config; h.Format == checkpoint.Safetensors && config != nil {
 		text, err := json.Marshal(config)
 		if err != nil {
 			return err
 		}
-		add(configKey, checkpoint.TextValue(string(text)))
+		add(configKey, checkpoint.ValueOf(string(text)))
 	}
 	if said := r.record(f); h.Format == checkpoint.Safetensors && said != nil {
 		text, err := json.Marshal(said)
 		if err != nil {
 			return err
 		}
-		add(recordKey, checkpoint.TextValue(string(text)))
+		add(recordKey, checkpoint.ValueOf(string(text)))
 	}
 	if n := len(r.files); h.Format == checkpoint.GGUF && n > 1 { // as llama.cpp has them
 		all := 0
@@ -247,9 +247,9 @@ func (r *repack) addMetadata(f *outFile, number int, source string) error {
 				all += len(w.To.Tensors)
 			}
 		}
-		add("split.no", checkpoint.Uint16Value(uint16(number)))
-		add("split.count", checkpoint.Uint16Value(uint16(n)))
-		add("split.tensors.count", checkpoint.Int32Value(int32(all)))
+		add("split.no", checkpoint.ValueOf(uint16(number)))
+		add("split.count", checkpoint.ValueOf(uint16(n)))
+		add("split.tensors.count", checkpoint.ValueOf(int32(all)))
 	}
 	return nil
 }

@@ -196,7 +196,7 @@ func TestBugMetadataThatDiffers(t *testing.T) {
 	for i, bits := range map[string]string{"1": "4", "2": "8"} {
 		h := checkpoint.Header{
 			Format: checkpoint.Safetensors, Tensors: []*checkpoint.Tensor{safetensor(t, i+".weight", "U8", 4, 4)},
-			Metadata: []checkpoint.Entry{{Key: configKey, Value: checkpoint.TextValue(`{"quant_method":"packed","bits":` + bits + `}`)}},
+			Metadata: []checkpoint.Entry{{Key: configKey, Value: checkpoint.ValueOf(`{"quant_method":"packed","bits":` + bits + `}`)}},
 		}
 		w, err := checkpoint.Create(path(i), h, "")
 		require.NoError(t, err)

@@ -84,7 +84,7 @@ func (c *repackCase) source() bool {
 	bytes := map[string][]byte{"norm": {1, 2, 3}}
 	said := sameWeight{kind: kindOf(w)}
 	for i := range 2 {
-		for j, x := range slices.Concat(w.Tensors, w.Said) {
+		for j, x := range slices.Concat(w.Tensors, w.Sidecars) {
 			kind, err := checkpoint.Safetensors.Type(x.Type)
 			if err != nil {
 				return false
@@ -92,7 +92,7 @@ func (c *repackCase) source() bool {
 			name := fmt.Sprintf("l.%d.%s", i, x.Name)
 			h.Tensors, bytes[name] = append(h.Tensors, &checkpoint.Tensor{Name: name, Type: kind, Dims: x.Dims}), data[x.Name]
 			if bytes[name] == nil { // which nothing reads
-				n, err := kind.Size(x.Dims)
+				n, err := checkpoint.Safetensors.Size(kind, x.Dims)
 				require.NoError(c, err)
 				bytes[name] = make([]byte, n)
 			}
@@ -104,7 +104,7 @@ func (c *repackCase) source() bool {
 	h.Tensors = append(h.Tensors, safetensor(c.T, "norm", "U8", 3))
 	text, err := json.Marshal(record{Format: w.Format.Name, Weights: []sameWeight{said}})
 	require.NoError(c, err)
-	h.Metadata = append(h.Metadata, checkpoint.Entry{Key: recordKey, Value: checkpoint.TextValue(string(text))})
+	h.Metadata = append(h.Metadata, checkpoint.Entry{Key: recordKey, Value: checkpoint.ValueOf(string(text))})
 	f, err := checkpoint.Create(c.at("in.safetensors"), h, "")
 	require.NoError(c, err, c.what)
 	for i, x := range f.Tensors {

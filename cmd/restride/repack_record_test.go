@@ -132,7 +132,7 @@ func TestRecordsRefused(t *testing.T) {
 		`{"weights":[{"format":"packed","bits":8,"table":"iq4nl"}]}`: "8 bits",
 	} {
 		all := records{of: map[string]kind{}}
-		err := all.read(&checkpoint.Checkpoint{}, checkpoint.TextValue(text))
+		err := all.read(&checkpoint.Checkpoint{}, checkpoint.ValueOf(text))
 		require.ErrorContains(t, err, rule, text)
 	}
 }
@@ -144,9 +144,9 @@ func TestBugRecordsThatDiffer(t *testing.T) {
 		`{"weights":[{"format":"packed","bits":4,"codes":["w.weight"]}]}`: `{"weights":[{"format":"packed","bits":8,"codes":["w.weight"]}]}`,
 	} {
 		all := records{of: map[string]kind{}}
-		require.NoError(t, all.read(&checkpoint.Checkpoint{}, checkpoint.TextValue(first)))
-		require.NoError(t, all.read(&checkpoint.Checkpoint{}, checkpoint.TextValue(first)))
-		require.Error(t, all.read(&checkpoint.Checkpoint{}, checkpoint.TextValue(second)))
+		require.NoError(t, all.read(&checkpoint.Checkpoint{}, checkpoint.ValueOf(first)))
+		require.NoError(t, all.read(&checkpoint.Checkpoint{}, checkpoint.ValueOf(first)))
+		require.Error(t, all.read(&checkpoint.Checkpoint{}, checkpoint.ValueOf(second)))
 	}
 }
 

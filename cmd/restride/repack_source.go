@@ -117,7 +117,7 @@ func (s *said) common(c *checkpoint.Checkpoint, d *described) error {
 		return err
 	case d.format == named:
 		return nil
-	case d.format != nil && d.format.Named(d.params) == named: // gptq-v1 is a kind of gptq there
+	case d.format != nil && d.format.Name == "gptq" && d.params.ZeroLess && named.Name == "gptq-v1": // a kind of gptq there
 		d.format = named
 		return nil
 	}

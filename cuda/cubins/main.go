@@ -1,7 +1,7 @@
 // Command cubins compiles the kernels for the GPUs that cubins are made for, and puts
 // them into an archive (see scripts/cubins.sh).
 //
-//	go run ./cuda/cubins build/nvcc/ptxas cuda/cubins.zip
+//	go run ./cuda/cubins build/nvcc/ptxas internal/cudakernels/cubins.zip
 package main
 
 import (
@@ -16,7 +16,7 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/restride/restride/cuda"
+	"github.com/restride/restride/internal/cudakernels"
 	"github.com/restride/restride/internal/planner"
 )
 
@@ -47,7 +47,7 @@ func write(ptxas, archive string) error {
 	}
 	defer os.RemoveAll(in)
 	var all []*job
-	for _, a := range cuda.Architectures() {
+	for _, a := range cudakernels.Architectures() {
 		for _, s := range (planner.Target{}).Kernels() {
 			all = append(all, &job{architecture: a, spec: s})
 		}
@@ -70,12 +70,12 @@ func write(ptxas, archive string) error {
 }
 
 func (j *job) compile(ptxas, in string) {
-	text, err := cuda.PTX(j.spec)
+	text, err := cudakernels.PTX(j.spec)
 	if err != nil {
 		j.err = err
 		return
 	}
-	j.name = cuda.CubinName(j.architecture, j.spec, text)
+	j.name = cudakernels.CubinName(j.architecture, j.spec, text)
 	source := filepath.Join(in, fmt.Sprintf("%v.%d", j.spec, j.architecture))
 	if j.err = os.WriteFile(source, text, 0o600); j.err != nil {
 		return

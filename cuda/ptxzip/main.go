@@ -1,6 +1,6 @@
 // Command ptxzip puts the kernels' PTX into one archive (see scripts/ptx.sh).
 //
-//	go run ./cuda/ptxzip build/ptx cuda/ptx.zip
+//	go run ./cuda/ptxzip build/ptx internal/cudakernels/ptx.zip
 //
 // It reads the files *.ptx of the folder, without comments and blank lines. An archive that
 // holds these texts already is not written, as another version of Go may compress them

@@ -217,8 +217,8 @@ func (m *lateModel) readOf(q device.Queue, b int, lo, n int64) {
 	for range 2 {
 		got := make([]byte, n)
 		way, err := "Read", error(nil)
-		async, canAsync := q.(device.AsyncQueue)
-		checker, canCheck := q.(device.Checker)
+		async, canAsync := device.As[device.AsyncQueue](q)
+		checker, canCheck := device.As[device.Checker](q)
 		switch {
 		case canAsync && m.rng.IntN(3) == 0:
 			way = "ReadAsync"

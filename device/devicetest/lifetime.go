@@ -23,7 +23,7 @@ func (r runner) info(t *testing.T) {
 	if again := rig.dev.Info(); again != info {
 		rig.Errorf("%+v, then %+v", info, again)
 	}
-	if namer, ok := rig.q.(device.KernelNamer); ok {
+	if namer, ok := device.As[device.KernelNamer](rig.q); ok {
 		a := rig.buffer(noise(24, 1))
 		b := rig.buffer(noise(24, 1))
 		if name := namer.KernelName(operand(b, layout.Uint8, dense(0, 24)), operand(a, layout.Uint8, dense(0, 24))); name == "" {

@@ -16,8 +16,8 @@ func (r runner) strings(t *testing.T) {
 	if !rig.dev.Info().Strings {
 		t.Skip("the device holds no strings")
 	}
-	allocator, ok := rig.dev.(device.StringAllocator)
-	q, ok2 := rig.q.(device.StringQueue)
+	allocator, ok := device.As[device.StringAllocator](rig.dev)
+	q, ok2 := device.As[device.StringQueue](rig.q)
 	if !ok || !ok2 {
 		t.Fatal("the device says that it holds strings, and lacks the methods")
 	}
@@ -135,5 +135,6 @@ func (r runner) strings(t *testing.T) {
 
 	closed := rig.fork(t)
 	rig.ok(closed.q.Close())
-	rig.is(closed.q.(device.StringQueue).FillString(text(b, dense(0, 1)), ""), device.ErrClosed, "FillString on a closed queue")
+	q, _ = device.As[device.StringQueue](closed.q)
+	rig.is(q.FillString(text(b, dense(0, 1)), ""), device.ErrClosed, "FillString on a closed queue")
 }

@@ -278,8 +278,8 @@ func (r runner) takeOrder(t *testing.T) {
 	}
 	rig.ok(late.Free())
 
-	// Recorded takes report at each run.
-	if recorder, ok := rig.q.(device.Recorder); ok {
+	// Recorded takes tell at each run.
+	if recorder, ok := device.As[device.Recorder](rig.q); ok {
 		replay, err := recorder.Capture(func() error { return rig.q.Take(row(b), one(a), ints(wrong), by) })
 		if !errors.Is(err, device.ErrUnsupported) {
 			rig.ok(err)

@@ -31,17 +31,27 @@ var weightKinds = map[string]func(*rand.Rand) quant.Params{
 	"q4_0_4x8":               fixed(quant.Params{Bits: 4, Group: 32}),
 	"q4_0_8x8":               fixed(quant.Params{Bits: 4, Group: 32}),
 	"q4_k_8x8":               fixed(quant.Params{Bits: 4, Group: 32}),
-	"gpt-oss":                fixed(quant.Params{Bits: 4, Group: 32, Batch: true}),
-	"triton-hopper-mxfp4":    fixed(quant.Params{Bits: 4, Group: 32, Batch: true}),
-	"triton-blackwell-mxfp4": fixed(quant.Params{Bits: 4, Group: 32, Batch: true}),
+	"gpt-oss":                fixed(batched(quant.Params{Bits: 4, Group: 32}, true)),
+	"triton-hopper-mxfp4":    fixed(batched(quant.Params{Bits: 4, Group: 32}, true)),
+	"triton-blackwell-mxfp4": fixed(batched(quant.Params{Bits: 4, Group: 32}, true)),
 	"nvfp4":                  fixed(quant.Params{Bits: 4, Group: 16}),
-	"tilepacked":             func(rng *rand.Rand) quant.Params { return quant.Params{Bits: 4, Tiles: pick[int64](rng, 2, 4, 8)} },
-	"hqq": func(rng *rand.Rand) quant.Params {
-		return quant.Params{Bits: pick[int64](rng, 1, 2, 3, 4, 8), Part: pick[int64](rng, 1, 3, 32, 64)}
+	"tilepacked": func(rng *rand.Rand) quant.Params {
+		p := quant.Params{Bits: 4}
+		p.Tiles = pick[int64](rng, 2, 4, 8)
+		return p
 	},
-	"bitsandbytes": func(rng *rand.Rand) quant.Params { return quant.Params{Bits: 4, Flat: rng.IntN(2) == 0} },
+	"hqq": func(rng *rand.Rand) quant.Params {
+		p := quant.Params{Bits: pick[int64](rng, 1, 2, 3, 4, 8)}
+		p.Part = pick[int64](rng, 1, 3, 32, 64)
+		return p
+	},
+	"bitsandbytes": func(rng *rand.Rand) quant.Params {
+		p := quant.Params{Bits: 4}
+		p.Flat = rng.IntN(2) == 0
+		return p
+	},
 	"float": func(rng *rand.Rand) quant.Params {
-		return quant.Params{Bits: 8, Type: pick(rng, "F16", "BF16", "F32"), Batch: rng.IntN(4) == 0}
+		return batched(elements(8, pick(rng, "F16", "BF16", "F32")), rng.IntN(4) == 0)
 	},
 	"scales":           fixed(quant.Params{Bits: 8}),
 	"triton-blackwell": fixed(quant.Params{Bits: 8}),
@@ -54,6 +64,17 @@ var weightKinds = map[string]func(*rand.Rand) quant.Params{
 
 func fixed(p quant.Params) func(*rand.Rand) quant.Params {
 	return func(*rand.Rand) quant.Params { return p }
+}
+
+func batched(p quant.Params, is bool) quant.Params {
+	p.Batch = is
+	return p
+}
+
+func elements(bits int64, of string) quant.Params {
+	p := quant.Params{Bits: bits}
+	p.Type = of
+	return p
 }
 
 func groupOf(rng *rand.Rand) int64 { return pick[int64](rng, 0, 0, 8, 16, 32, 32, 48, 64, 128) }
@@ -87,12 +108,14 @@ func ofPacked(rng *rand.Rand) quant.Params {
 
 func ofGGUF(rng *rand.Rand) quant.Params {
 	blocks := pick(rng, "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K", "IQ4_NL", "IQ4_XS", "TQ1_0", "TQ2_0", "MXFP4", "NVFP4")
-	return quant.Params{Bits: 4, Group: 32, Blocks: blocks, Batch: rng.IntN(4) == 0}
+	p := quant.Params{Bits: 4, Group: 32}
+	p.Blocks = blocks
+	return batched(p, rng.IntN(4) == 0)
 }
 
 // ofCache is a weight of elements of a type; the extents are those of axes other than n and k.
 func ofCache(rng *rand.Rand) quant.Params {
-	return quant.Params{Bits: 16, Type: pick(rng, "F16", "BF16", "F32", "I8", "F8_E4M3")}
+	return elements(16, pick(rng, "F16", "BF16", "F32", "I8", "F8_E4M3"))
 }
 
 // RandomWeight is a weight of a random format with random bytes, in the form of a file's
@@ -113,7 +136,7 @@ func RandomWeight(rng *rand.Rand) (*quant.Weight, map[string][]byte) {
 	if other := describedKinds[f.Name]; other != nil && rng.IntN(2) == 0 {
 		d, said = other(rng), quant.Params{Group: -1}
 	}
-	all, _, err := quant.Find(f, said, d.tensors, func(string) bool { return true })
+	all, _, err := quant.Find(f, said, d.tensors)
 	if err != nil || len(all) != 1 {
 		return nil, nil
 	}
@@ -209,7 +232,7 @@ func tensorSize(x quant.Tensor) int64 {
 	if err != nil {
 		return 0
 	}
-	n, _ := kind.Size(x.Dims)
+	n, _ := checkpoint.Safetensors.Size(kind, x.Dims)
 	return n
 }
 

@@ -58,13 +58,13 @@ var fileKinds = []struct {
 	{"a model with external data", ".onnx", externalModel, readModel},
 	{"a tensor", ".pb", func(t *Trial) ([]byte, error) {
 		x := randomTensor(t.Rand)
-		return x.Marshal()
+		return (&model.Value{Kind: model.TensorType, Tensor: &x}).Marshal()
 	}, func(_ context.Context, t *Trial, path string) error {
-		x, err := model.LoadTensor(path)
+		v, err := model.LoadValue(path, model.Type{Kind: model.TensorType})
 		if err != nil {
 			return err
 		}
-		y, err := onnx.Load(t.Stream, x)
+		y, err := onnx.Load(t.Stream, v.Tensor)
 		if err != nil {
 			return err
 		}

@@ -102,7 +102,7 @@ func (b borrower) fromHost() (*loan, error) {
 // if the device does not work in host memory.
 func (b borrower) adopted() (*loan, error) {
 	s := b.stream()
-	adopter, ok := s.Device().(device.HostAdopter)
+	adopter, ok := device.As[device.HostAdopter](s.Device())
 	if !ok {
 		return b.buffer("FromBuffer", false, false)
 	}

@@ -15,8 +15,10 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
-// poisoned is a cpu device whose fresh memory contains no zeros.
-type poisoned struct{ *cpu.Device }
+// poisoned is a cpu device whose fresh memory has no zeros in it.
+type poisoned struct{ device.Device }
+
+func (d poisoned) Unwrap() device.Device { return d.Device }
 
 const poison = 0xa5
 
@@ -38,7 +40,7 @@ func TestNoPoisonInResults(t *testing.T) {
 	for _, name := range []string{"sequences", "graphs", "casts", "lending"} {
 		some, err := Named(name)
 		require.NoError(t, err)
-		s, dir := open(t, poisoned{openCPU(t).(*cpu.Device)}), t.TempDir()
+		s, dir := open(t, poisoned{openCPU(t)}), t.TempDir()
 		for i := range tries {
 			require.NoError(t, Once(some[0], s, dir, 34, i, time.Minute), "try %d of seed 34 of %s", i, name)
 		}
@@ -47,7 +49,7 @@ func TestNoPoisonInResults(t *testing.T) {
 
 // Results without elements to take or join must not show the memory's content either.
 func TestNoPoisonInZeros(t *testing.T) {
-	s := open(t, poisoned{openCPU(t).(*cpu.Device)})
+	s := open(t, poisoned{openCPU(t)})
 	made := func(x *tensor.Tensor, err error) *tensor.Tensor {
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, x.Release()) })

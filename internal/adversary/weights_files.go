@@ -131,7 +131,7 @@ func (t *weightsTry) makeWeight(f *quant.Format, number int) (w madeWeight, ok b
 		if p.Type != "" {
 			said.Bits = 0 // it follows from the type
 		}
-		all, _, err := quant.Find(f, said, tensors, func(string) bool { return true })
+		all, _, err := quant.Find(f, said, tensors)
 		if !valid || err == nil && len(all) == 1 {
 			break
 		}
@@ -259,7 +259,7 @@ func (t *weightsTry) writeShards(dir string, metadata map[string]string, tensors
 
 // writeGGUF writes the tensors that a GGUF file can have.
 func (t *weightsTry) writeGGUF(path string, tensors []quant.Tensor, data map[string][]byte) error {
-	h := checkpoint.Header{Format: checkpoint.GGUF, Metadata: []checkpoint.Entry{{Key: "general.name", Value: checkpoint.TextValue("made")}}}
+	h := checkpoint.Header{Format: checkpoint.GGUF, Metadata: []checkpoint.Entry{{Key: "general.name", Value: checkpoint.ValueOf("made")}}}
 	for _, x := range tensors {
 		kind, err := checkpoint.GGUF.Type(x.Type)
 		if err != nil || len(x.Dims) > 4 || int64(len(data[x.Name])) != tensorSize(x) || x.Name == "" {

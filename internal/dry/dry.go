@@ -21,9 +21,9 @@ type Device struct {
 // Open returns a device that stands in for the device of queue q.
 func Open(of device.Device, q device.Queue) device.Device {
 	d := &Device{of: of}
-	d.names, _ = q.(device.KernelNamer)
-	_, holdsStrings := of.(device.StringAllocator)
-	host, inHost := of.(device.HostMemory)
+	d.names, _ = device.As[device.KernelNamer](q)
+	_, holdsStrings := device.As[device.StringAllocator](of)
+	host, inHost := device.As[device.HostMemory](of)
 	switch {
 	case holdsStrings && inHost:
 		return struct {

@@ -204,6 +204,9 @@ func integerBits(t layout.DType, v Value, how device.Rounding) uint64 {
 		whole = high
 	default:
 		whole.Quo(v.Exact.Num(), v.Exact.Denom()) // truncated
+		if t.Bits() < 8 {
+			whole = nearest(v.Exact)
+		}
 		if v.Integer || how.Wraps(t) {
 			break
 		}
@@ -215,6 +218,16 @@ func integerBits(t layout.DType, v Value, how device.Rounding) uint64 {
 		}
 	}
 	return new(big.Int).Mod(whole, count).Uint64()
+}
+
+// nearest is the nearest integer, an even one if two are as near.
+func nearest(x *big.Rat) *big.Int {
+	below := new(big.Int).Div(x.Num(), x.Denom()) // the denominator is positive: rounded down
+	apart := new(big.Rat).Sub(x, new(big.Rat).SetInt(below)).Cmp(big.NewRat(1, 2))
+	if apart > 0 || apart == 0 && below.Bit(0) == 1 {
+		below.Add(below, big.NewInt(1))
+	}
+	return below
 }
 
 // scaleBits is Bits for Float8E8M0, whose pattern p is two to the power of p-127: the

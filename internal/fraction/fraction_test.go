@@ -34,7 +34,11 @@ func TestCast(t *testing.T) {
 		{layout.BFloat16, layout.Float32, float(math.MaxFloat32), 0x7f7f, old},
 		{layout.Int8, layout.Float32, float(-200.5), 0x80, device.Rounding{}},
 		{layout.Int8, layout.Int32, 300, 44, device.Rounding{}},
-		{layout.Int4, layout.Float32, float(9.9), 9, device.Rounding{}}, // -7: the low bits
+		{layout.Int4, layout.Float32, float(9.9), 10, device.Rounding{}}, // -6: the low bits of 10
+		{layout.Int4, layout.Float32, float(-2.5), 14, device.Rounding{}},
+		{layout.Uint2, layout.Float32, float(1.5), 2, device.Rounding{}},
+		{layout.Uint2, layout.Float32, float(3.5), 0, device.Rounding{}}, // of 4
+		{layout.Uint2, layout.Float32, float(3.5), 3, old},
 		{layout.Int4, layout.Float32, float(9.9), 7, old},
 		{layout.Uint8, layout.Float32, float(float32(math.NaN())), 0, device.Rounding{}},
 		{layout.Bool, layout.Float32, float(float32(math.NaN())), 1, device.Rounding{}},

@@ -2,11 +2,12 @@
 // drivers. It pools memory, numbers work, keeps buffers until the work that uses them is done,
 // plans launches, and counts.
 //
-// A driver implements [Driver], [Stream] and [Event]; [New] makes a device of it, which the
-// driver's package embeds in its own. Optional abilities are in [Capturer], [Peer] and
-// [Launcher], which their streams implement, [Lent], [Loader], [Trimmer], [Divider] and
-// [GLDriver]. A driver knows nothing of buffers, queues and layouts. Packages opencl and cuda
-// have one each, in files of the same names; package gputest has the tests for a new one.
+// A driver implements [Driver], [Stream] and [Event]; [New] makes a device of it,
+// which the driver's package embeds in its own. What only some drivers can do is in
+// [Capturer], [Peer] and [Launcher], which their streams implement, [Lent], [Loader],
+// [Trimmer], [Divider], [Copier] and [GLDriver]. A driver knows nothing of buffers, queues and
+// layouts. Packages opencl and cuda have one each, in files of the same names; package
+// gputest has the tests for a new one.
 //
 // # Work
 //

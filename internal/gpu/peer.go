@@ -30,7 +30,7 @@ var queueNumber atomic.Uint64
 func (q *Queue) CopyPeer(dst device.Buffer, dstOff int64, src device.Buffer, srcOff, bytes int64, from device.Queue) error {
 	const op = "CopyPeer"
 	p, can := q.stream.(Peer)
-	s, ok := from.(*Queue)
+	s, ok := device.As[*Queue](from)
 	if !can || !ok || s == nil || !p.Reaches(s.stream) {
 		return layout.Errorf(device.ErrUnsupported, op, "%s has no way to the device of a %T but through the host", q.dev.Info().ID(), from)
 	}

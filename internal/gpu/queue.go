@@ -50,7 +50,7 @@ func (q *Queue) Stream() Stream { return q.stream }
 
 // ownQueue returns a queue of the device.
 func (d *Device) ownQueue(op string, of device.Queue) (*Queue, error) {
-	q, ok := of.(*Queue)
+	q, ok := device.As[*Queue](of)
 	if !ok || q == nil || q.dev != d {
 		return nil, layout.Errorf(device.ErrInvalid, op, "the queue, a %T, is not of this device", of)
 	}

@@ -130,8 +130,8 @@ func byteMemory(dev device.Device, q device.Queue, rng *rand.Rand) memory[byte] 
 
 // stringMemory is byteMemory for strings; ErrSkipped: the device does not hold them.
 func stringMemory(dev device.Device, q device.Queue, rng *rand.Rand) (memory[string], error) {
-	allocator, ok := dev.(device.StringAllocator)
-	queue, ok2 := q.(device.StringQueue)
+	allocator, ok := device.As[device.StringAllocator](dev)
+	queue, ok2 := device.As[device.StringQueue](q)
 	switch {
 	case !dev.Info().Strings:
 		return memory[string]{}, ErrSkipped
@@ -207,7 +207,7 @@ func checkStrings(dev device.Device, q device.Queue, c Case, rng *rand.Rand) err
 	if err != nil {
 		return err
 	}
-	queue := q.(device.StringQueue)
+	queue, _ := device.As[device.StringQueue](q)
 	m.fill = func(dst device.Operand) (func([]string), error) {
 		return func(dst []string) { FillStrings(dst, c.Dst, "filled") }, queue.FillString(dst, "filled")
 	}
@@ -388,7 +388,7 @@ func check[T comparable](dev device.Device, c Case, rng *rand.Rand, q device.Que
 	if !c.SharedB {
 		err = errors.Join(err, compareSource("b", otherAfter, other))
 	}
-	if namer, ok := q.(device.KernelNamer); ok && err != nil && c.Op == OpCopy {
+	if namer, ok := device.As[device.KernelNamer](q); ok && err != nil && c.Op == OpCopy {
 		err = fmt.Errorf("kernel %s: %w", namer.KernelName(to, source), err)
 	}
 	return err

@@ -129,7 +129,11 @@ func encodeInteger(t layout.DType, n number, how device.Rounding) uint64 {
 	signed := numeric.KindOf(t) == numeric.IntKind
 	count := math.Ldexp(1, t.Bits()) // of the type's values
 	var v uint64                     // the magnitude of the result, or its low bits
-	switch whole := math.Trunc(n.real); {
+	whole := math.Trunc(n.real)
+	if t.Bits() < 8 {
+		whole = math.RoundToEven(n.real)
+	}
+	switch {
 	case n.nan:
 		return 0
 	case n.integer:

@@ -67,7 +67,7 @@ func TestConvertTables(t *testing.T) {
 		{layout.Int64, usual, -inf, 1 << 63}, {layout.Uint64, usual, 1e30, 1<<64 - 1}, {layout.Uint64, usual, 0x1p63, 1 << 63},
 		{layout.Int4, usual, -9, 7}, {layout.Int4, usual, 8.5, 8}, {layout.Int4, legacy, 8.5, 7}, {layout.Int4, legacy, -9, 8},
 		{layout.Uint4, usual, -9, 7}, {layout.Uint4, legacy, -9, 0}, {layout.Uint4, usual, inf, 0}, {layout.Uint4, legacy, inf, 15},
-		{layout.Int2, usual, -3, 1}, {layout.Int2, usual, 2.9, 2}, {layout.Int2, legacy, 2.9, 1}, {layout.Uint2, usual, 1e30, 0},
+		{layout.Int2, usual, -3, 1}, {layout.Int2, usual, 2.9, 3}, {layout.Int2, usual, -1.5, 2}, {layout.Uint4, usual, 2.5, 2}, {layout.Uint4, usual, 3.5, 4}, {layout.Uint4, usual, 15.5, 0}, {layout.Uint4, legacy, 15.5, 15}, {layout.Int4, usual, -.5, 0}, {layout.Int2, legacy, 2.9, 1}, {layout.Uint2, usual, 1e30, 0},
 	} {
 		var src [8]byte
 		binary.LittleEndian.PutUint64(src[:], math.Float64bits(c.v))

@@ -12,8 +12,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/restride/restride/cuda"
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/cudakernels"
 	"github.com/restride/restride/internal/gpu"
 	"github.com/restride/restride/internal/planner"
 	"github.com/restride/restride/internal/ptx"
@@ -124,7 +124,7 @@ func (d *Driver) program(s planner.Spec) (*ptx.Program, uint64, error) {
 	if p := d.programs[s]; p != nil {
 		return p, d.seed, nil
 	}
-	text, err := cuda.PTX(s)
+	text, err := cudakernels.PTX(s)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/restride/restride/cuda"
+	"github.com/restride/restride/internal/cudakernels"
 	"github.com/restride/restride/internal/gpu"
 	"github.com/restride/restride/internal/launches"
 	"github.com/restride/restride/internal/oracle"
@@ -93,7 +93,7 @@ func TestFaultsShow(t *testing.T) {
 // plant plants a fault at up to ten places of a kernel's program that the cases reach, and
 // returns those at which it does not show.
 func (f fault) plant(t *testing.T, s planner.Spec, all []oracle.Case) (planted int, missed []string) {
-	text, err := cuda.PTX(s)
+	text, err := cudakernels.PTX(s)
 	require.NoError(t, err)
 	d := ptxtest.New(ptxtest.Options{Blocks: 3})
 	require.NoError(t, checkAll(d, all), "without a fault")

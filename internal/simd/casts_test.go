@@ -28,7 +28,7 @@ var casts = map[string]linesRule{
 	"FloatToInt8":    {4, 1, nil, func(x uint64, _ int) uint64 { return uint64(uint8(truncate(x, -128, 127))) }},
 	"FloatToUint8":   {4, 1, nil, func(x uint64, _ int) uint64 { return uint64(truncate(x, 0, 255)) }},
 	"FloatToInt32":   {4, 4, nil, func(x uint64, _ int) uint64 { return uint64(uint32(truncate(x, math.MinInt32, math.MaxInt32))) }},
-	"FloatToLow":     {4, 1, nil, func(x uint64, _ int) uint64 { return uint64(uint8(truncate(x, -1<<40, 1<<40))) }},
+	"FloatToLow":     {4, 1, nil, func(x uint64, _ int) uint64 { return uint64(uint8(truncate(bitsOf(roundToEven(x)), -1<<40, 1<<40))) }},
 	"LookUp16":       {1, 2, &tables[0], func(x uint64, _ int) uint64 { return uint64(tables[x]) | uint64(tables[16+x])<<8 }},
 	"ByteToWord":     {1, 2, (*byte)(unsafe.Pointer(&words)), byteToWord},
 	"WordToStep":     {2, 1, bySteps, wordToStep},
@@ -160,7 +160,11 @@ func truncate(x uint64, least, most float64) int64 {
 	return int64(min(max(v, least), most))
 }
 
-// floats returns n bytes of floats, many of them special.
+func roundToEven(x uint64) float32 {
+	return float32(math.RoundToEven(float64(math.Float32frombits(uint32(x)))))
+}
+
+// floats returns n bytes of floats, many of them out of the ordinary.
 func floats(n int) []byte {
 	b := noise(n)
 	for i, v := range []uint32{

@@ -2075,64 +2075,64 @@ TEXT ·floatToLow(SB), NOSPLIT, $0-33
 
 loop:
 	VLD1.P 64(R1), [V3.B16, V4.B16, V5.B16, V6.B16]
-	WORD $0x4ea1b863 // fcvtzs v3.4s, v3.4s
+	WORD $0x4e21a863 // fcvtns v3.4s, v3.4s
 	VCMEQ V0.S4, V3.S4, V2.S4
 	VBIT V2.B16, V1.B16, V3.B16
-	WORD $0x4ea1b884 // fcvtzs v4.4s, v4.4s
+	WORD $0x4e21a884 // fcvtns v4.4s, v4.4s
 	VCMEQ V0.S4, V4.S4, V2.S4
 	VBIT V2.B16, V1.B16, V4.B16
-	WORD $0x4ea1b8a5 // fcvtzs v5.4s, v5.4s
+	WORD $0x4e21a8a5 // fcvtns v5.4s, v5.4s
 	VCMEQ V0.S4, V5.S4, V2.S4
 	VBIT V2.B16, V1.B16, V5.B16
-	WORD $0x4ea1b8c6 // fcvtzs v6.4s, v6.4s
+	WORD $0x4e21a8c6 // fcvtns v6.4s, v6.4s
 	VCMEQ V0.S4, V6.S4, V2.S4
 	VBIT V2.B16, V1.B16, V6.B16
 	VUZP1 V4.H8, V3.H8, V7.H8
 	VUZP1 V6.H8, V5.H8, V3.H8
 	VUZP1 V3.B16, V7.B16, V4.B16
 	VLD1.P 64(R1), [V5.B16, V6.B16, V7.B16, V8.B16]
-	WORD $0x4ea1b8a5 // fcvtzs v5.4s, v5.4s
+	WORD $0x4e21a8a5 // fcvtns v5.4s, v5.4s
 	VCMEQ V0.S4, V5.S4, V2.S4
 	VBIT V2.B16, V1.B16, V5.B16
-	WORD $0x4ea1b8c6 // fcvtzs v6.4s, v6.4s
+	WORD $0x4e21a8c6 // fcvtns v6.4s, v6.4s
 	VCMEQ V0.S4, V6.S4, V2.S4
 	VBIT V2.B16, V1.B16, V6.B16
-	WORD $0x4ea1b8e7 // fcvtzs v7.4s, v7.4s
+	WORD $0x4e21a8e7 // fcvtns v7.4s, v7.4s
 	VCMEQ V0.S4, V7.S4, V2.S4
 	VBIT V2.B16, V1.B16, V7.B16
-	WORD $0x4ea1b908 // fcvtzs v8.4s, v8.4s
+	WORD $0x4e21a908 // fcvtns v8.4s, v8.4s
 	VCMEQ V0.S4, V8.S4, V2.S4
 	VBIT V2.B16, V1.B16, V8.B16
 	VUZP1 V6.H8, V5.H8, V3.H8
 	VUZP1 V8.H8, V7.H8, V5.H8
 	VUZP1 V5.B16, V3.B16, V6.B16
 	VLD1.P 64(R1), [V7.B16, V8.B16, V9.B16, V10.B16]
-	WORD $0x4ea1b8e7 // fcvtzs v7.4s, v7.4s
+	WORD $0x4e21a8e7 // fcvtns v7.4s, v7.4s
 	VCMEQ V0.S4, V7.S4, V2.S4
 	VBIT V2.B16, V1.B16, V7.B16
-	WORD $0x4ea1b908 // fcvtzs v8.4s, v8.4s
+	WORD $0x4e21a908 // fcvtns v8.4s, v8.4s
 	VCMEQ V0.S4, V8.S4, V2.S4
 	VBIT V2.B16, V1.B16, V8.B16
-	WORD $0x4ea1b929 // fcvtzs v9.4s, v9.4s
+	WORD $0x4e21a929 // fcvtns v9.4s, v9.4s
 	VCMEQ V0.S4, V9.S4, V2.S4
 	VBIT V2.B16, V1.B16, V9.B16
-	WORD $0x4ea1b94a // fcvtzs v10.4s, v10.4s
+	WORD $0x4e21a94a // fcvtns v10.4s, v10.4s
 	VCMEQ V0.S4, V10.S4, V2.S4
 	VBIT V2.B16, V1.B16, V10.B16
 	VUZP1 V8.H8, V7.H8, V3.H8
 	VUZP1 V10.H8, V9.H8, V5.H8
 	VUZP1 V5.B16, V3.B16, V7.B16
 	VLD1.P 64(R1), [V8.B16, V9.B16, V10.B16, V11.B16]
-	WORD $0x4ea1b908 // fcvtzs v8.4s, v8.4s
+	WORD $0x4e21a908 // fcvtns v8.4s, v8.4s
 	VCMEQ V0.S4, V8.S4, V2.S4
 	VBIT V2.B16, V1.B16, V8.B16
-	WORD $0x4ea1b929 // fcvtzs v9.4s, v9.4s
+	WORD $0x4e21a929 // fcvtns v9.4s, v9.4s
 	VCMEQ V0.S4, V9.S4, V2.S4
 	VBIT V2.B16, V1.B16, V9.B16
-	WORD $0x4ea1b94a // fcvtzs v10.4s, v10.4s
+	WORD $0x4e21a94a // fcvtns v10.4s, v10.4s
 	VCMEQ V0.S4, V10.S4, V2.S4
 	VBIT V2.B16, V1.B16, V10.B16
-	WORD $0x4ea1b96b // fcvtzs v11.4s, v11.4s
+	WORD $0x4e21a96b // fcvtns v11.4s, v11.4s
 	VCMEQ V0.S4, V11.S4, V2.S4
 	VBIT V2.B16, V1.B16, V11.B16
 	VUZP1 V9.H8, V8.H8, V3.H8

@@ -9,7 +9,7 @@ import (
 	"regexp"
 	"strconv"
 
-	"github.com/restride/restride/cuda"
+	"github.com/restride/restride/internal/cudakernels"
 	"github.com/restride/restride/internal/planner"
 	"github.com/restride/restride/internal/ptx"
 )
@@ -47,7 +47,7 @@ func (m *model) resources(s planner.Spec, arch string) (resources, error) {
 	if r, ok := m.known[key]; ok {
 		return r, nil
 	}
-	text, err := cuda.PTX(s)
+	text, err := cudakernels.PTX(s)
 	if err != nil {
 		return resources{}, err
 	}

@@ -3,7 +3,7 @@ package main
 import (
 	"slices"
 
-	"github.com/restride/restride/cuda"
+	"github.com/restride/restride/internal/cudakernels"
 	"github.com/restride/restride/internal/launches"
 	"github.com/restride/restride/internal/planner"
 	"github.com/restride/restride/internal/ptx"
@@ -59,7 +59,7 @@ func arguments(l *launches.Launch) [][]byte {
 
 // measure runs three blocks, two of them consecutive.
 func measure(o operation, l *launches.Launch) (*work, error) {
-	text, err := cuda.PTX(l.Spec)
+	text, err := cudakernels.PTX(l.Spec)
 	if err != nil {
 		return nil, err
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/restride/restride/cuda"
+	"github.com/restride/restride/internal/cudakernels"
 	"github.com/restride/restride/internal/launches"
 	"github.com/restride/restride/internal/oracle"
 )
@@ -76,7 +76,7 @@ func launchOf(t *testing.T, text string) (o operation, l launches.Launch, name s
 	g := h100()
 	l, err = launches.Of(c, g.target())
 	require.NoError(t, err)
-	program, err := cuda.PTX(l.Spec)
+	program, err := cudakernels.PTX(l.Spec)
 	require.NoError(t, err)
 	h := sha256.New()
 	h.Write(program)
@@ -145,7 +145,7 @@ func again(t *testing.T, all *measured) {
 		}
 		_, l, name := launchOf(t, c.Case)
 		c.Launch, c.US, c.Commit = name, us, *commit
-		program, err := cuda.PTX(l.Spec)
+		program, err := cudakernels.PTX(l.Spec)
 		require.NoError(t, err)
 		r, err := assemble("../../build/nvcc/ptxas", gpus[0].arch, program)
 		require.NoError(t, err)

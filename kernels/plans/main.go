@@ -16,8 +16,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/restride/restride/cuda"
 	"github.com/restride/restride/internal/bench/cases"
+	"github.com/restride/restride/internal/cudakernels"
 	"github.com/restride/restride/internal/launches"
 	"github.com/restride/restride/internal/oracle"
 	"github.com/restride/restride/internal/planner"
@@ -110,7 +110,7 @@ func (p *printer) add(name string, o oracle.Case) error {
 }
 
 func writePTX(folder string, s planner.Spec) error {
-	text, err := cuda.PTX(s)
+	text, err := cudakernels.PTX(s)
 	if err != nil {
 		return err
 	}

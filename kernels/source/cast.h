@@ -69,10 +69,15 @@ CASTING WIDE_BITS PASTE(NAME, _bits)(GLOBAL const u8 *src, i64 at, u32 bits) {
 }
 #endif
 
-// to_integer truncates m * 2^e, which is not zero.
+// to_integer makes an integer of m * 2^e, which is not zero: the nearest one below a byte, else
+// the integer part.
 CASTING MAGNITUDE PASTE(NAME, _to_integer)(MAGNITUDE m, i32 e, u32 negative, u32 infinite, const Number to) {
 	const i32 length = WIDTH - (i32)LEADING(m) + e; // in bits
 	MAGNITUDE v = e >= 0 ? (e < WIDTH ? m << e : 0) : (-e < WIDTH ? m >> -e : 0);
+	if (DBITS < 8 && e < 0 && -e <= WIDTH) {
+		const MAGNITUDE middle = (MAGNITUDE)1 << (-e - 1), rest = m & (middle + middle - 1);
+		v += rest > middle || (rest == middle && (v & 1));
+	}
 	if (DBITS < 8 && !to.legacy) {
 		v = infinite ? 0 : v;
 	} else {

@@ -64,6 +64,7 @@ typedef u64 u64x2 __attribute__((ext_vector_type(2)));
 #define FLOAT_OF(h) AS_BITS((float)__builtin_bit_cast(_Float16, (u16)(h)))
 #define HALVES_LESS(a, b) halves_less(a, b) // of two halves, two others
 #define INTEGER_OF(x) __nvvm_f2i_rz(AS_FLOAT(x))
+#define NEAREST_OF(x) __nvvm_f2i_rn(AS_FLOAT(x))
 #define CARDINAL_OF(x) ((u32)__nvvm_f2ui_rz(AS_FLOAT(x)))
 
 // Arithmetic on the bits of floats (see arithmetic.h). Compiler options forbid fusing.

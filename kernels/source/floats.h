@@ -72,17 +72,26 @@ DEVICE i32 integer_part(u32 x) {
 	return (i32)(negative ? 0 - MIN(v, most) : MIN(v, most));
 }
 
+// nearest_part is the nearest integer, an even one if two are as near: what a power of two
+// whose last bit is 1 grows by.
+DEVICE i32 nearest_part(u32 x) {
+	const u32 a = x & 0x7fffffff, v = a < 0x4b000000 ? AS_BITS(AS_FLOAT(a) + 8388608.0f) - 0x4b000000 : MIN(truncated(a), 0x7fffffff);
+	return (i32)(x >> 31 ? 0 - v : v);
+}
+
 #define INTEGER_OF(x) integer_part(x)
+#define NEAREST_OF(x) nearest_part(x)
 #endif
 
-// integer_of truncates to an integer type of some bits.
+// integer_of makes an integer type of some bits: the nearest integer if it is below a byte,
+// else the integer part.
 DEVICE u32 integer_of(u32 x, const Number to, u32 bits) {
 	const u32 signs = to.kind == KIND_INT, all = 0xffffffff >> (32 - bits);
 	if (bits == 32) {
 		return signs ? (u32)INTEGER_OF(x) : CARDINAL_OF(x);
 	}
-	const i32 v = INTEGER_OF(x);
-	if (bits < 8 && !to.legacy) { // low bits are kept: of too large values, zeros
+	const i32 v = bits < 8 ? NEAREST_OF(x) : INTEGER_OF(x);
+	if (bits < 8 && !to.legacy) { // low bits are kept: of what is too large, zeros
 		return (x & 0x7fffffff) >= 0x4f000000 ? 0 : (u32)v;
 	}
 	const i32 most = (i32)(signs ? all >> 1 : all), least = signs ? -most - 1 : 0;

@@ -53,10 +53,14 @@ DEVICE u32 float_of_double(u64 x, u32 odd, u32 excess) {
 	return (r + up + ((first - 897) << 23)) | sign;
 }
 
-// whole truncates m * 2^power, as to_integer does. infinite: m is infinite or NaN.
+// whole makes an integer of m * 2^power, as to_integer does. infinite, or not a number: m is.
 DEVICE u64 whole(u64 m, i32 power, u32 negative, u32 infinite, u32 bits, const Number to) {
 	const i32 length = 64 - (i32)LEADING64(m | 1) + power;
 	u64 v = power >= 0 ? m << MIN(power, 63) : m >> MIN(-power, 63);
+	if (bits < 8 && power < 0) {
+		const u64 middle = (u64)1 << (MIN(-power, 63) - 1), rest = m & (middle + middle - 1);
+		v += rest > middle || (rest == middle && (v & 1));
+	}
 	if (bits < 8 && !to.legacy) {
 		v = infinite || power > 63 ? 0 : v;
 	} else {

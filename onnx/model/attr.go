@@ -1,91 +1,91 @@
 package model
 
 import (
-	"strconv"
+	"slices"
 
 	"github.com/restride/restride/internal/quote"
 )
 
-// AttrKind is the kind of an attribute's value; the numbers are ONNX's.
-type AttrKind int32
+// attrKind is the kind of an attribute's value, by ONNX's number.
+type attrKind int32
 
-// The kinds of attribute, each with the Go type that Attr.Value then has.
 const (
-	NoKind            AttrKind = 0
-	FloatAttr         AttrKind = 1  // float32
-	IntAttr           AttrKind = 2  // int64
-	StringAttr        AttrKind = 3  // string
-	TensorAttr        AttrKind = 4  // *Tensor
-	GraphAttr         AttrKind = 5  // *Graph
-	FloatsAttr        AttrKind = 6  // []float32
-	IntsAttr          AttrKind = 7  // []int64
-	StringsAttr       AttrKind = 8  // []string
-	TensorsAttr       AttrKind = 9  // []*Tensor
-	GraphsAttr        AttrKind = 10 // []*Graph
-	SparseTensorAttr  AttrKind = 11 // *SparseTensor
-	SparseTensorsAttr AttrKind = 12 // []*SparseTensor
-	TypeAttr          AttrKind = 13 // *Type
-	TypesAttr         AttrKind = 14 // []*Type
+	noKind            attrKind = 0
+	floatAttr         attrKind = 1  // float32
+	intAttr           attrKind = 2  // int64
+	stringAttr        attrKind = 3  // string
+	tensorAttr        attrKind = 4  // *Tensor
+	graphAttr         attrKind = 5  // *Graph
+	floatsAttr        attrKind = 6  // []float32
+	intsAttr          attrKind = 7  // []int64
+	stringsAttr       attrKind = 8  // []string
+	tensorsAttr       attrKind = 9  // []*Tensor
+	graphsAttr        attrKind = 10 // []*Graph
+	sparseTensorAttr  attrKind = 11 // *SparseTensor
+	sparseTensorsAttr attrKind = 12 // []*SparseTensor
+	typeAttr          attrKind = 13 // *Type
+	typesAttr         attrKind = 14 // []*Type
 )
 
-func (k AttrKind) String() string {
-	names := [...]string{"no kind", "float", "int", "string", "tensor", "graph", "floats", "ints", "strings",
-		"tensors", "graphs", "sparse_tensor", "sparse_tensors", "type_proto", "type_protos"}
-	if k >= 0 && int(k) < len(names) {
-		return names[k]
-	}
-	return "AttrKind(" + strconv.Itoa(int(k)) + ")"
-}
+var kindNames = [...]string{"no kind", "float", "int", "string", "tensor", "graph", "floats", "ints", "strings",
+	"tensors", "graphs", "sparse_tensor", "sparse_tensors", "type_proto", "type_protos"}
+
+func (k attrKind) String() string { return kindNames[k] }
 
 // An Attr is a named constant of a node.
 type Attr struct {
 	Name string
-	// Value has one of the Go types listed at AttrKind. A string may hold any
-	// bytes: real models keep binary blobs there.
+	// Value is a float32, int64, string, *Tensor, *Graph, *SparseTensor or *Type, or a
+	// slice of one of these. A string may hold any bytes: real models keep binary blobs
+	// there.
 	Value any
 	// Ref, in the body of a function, names the attribute of the calling node
-	// that gives the value; Value is then nil and RefKind is its kind.
+	// that gives the value; Value is then nil and RefKind is its kind, as Kind names it;
+	// "" leaves it open.
 	Ref     string
-	RefKind AttrKind
+	RefKind string
 
 	rest rest
 }
 
-// Kind returns the kind of the value, and NoKind if it is none that ONNX has.
-func (a Attr) Kind() AttrKind {
+// Kind returns ONNX's name of the kind of the value, such as "float", "ints" or
+// "sparse_tensor", and "no kind" if it is none that ONNX has.
+func (a Attr) Kind() string { return a.kind().String() }
+
+func (a Attr) kind() attrKind {
 	switch a.Value.(type) {
 	case float32:
-		return FloatAttr
+		return floatAttr
 	case int64:
-		return IntAttr
+		return intAttr
 	case string:
-		return StringAttr
+		return stringAttr
 	case *Tensor:
-		return TensorAttr
+		return tensorAttr
 	case *Graph:
-		return GraphAttr
+		return graphAttr
 	case []float32:
-		return FloatsAttr
+		return floatsAttr
 	case []int64:
-		return IntsAttr
+		return intsAttr
 	case []string:
-		return StringsAttr
+		return stringsAttr
 	case []*Tensor:
-		return TensorsAttr
+		return tensorsAttr
 	case []*Graph:
-		return GraphsAttr
+		return graphsAttr
 	case *SparseTensor:
-		return SparseTensorAttr
+		return sparseTensorAttr
 	case []*SparseTensor:
-		return SparseTensorsAttr
+		return sparseTensorsAttr
 	case *Type:
-		return TypeAttr
+		return typeAttr
 	case []*Type:
-		return TypesAttr
+		return typesAttr
 	case nil:
-		return a.RefKind
+		return attrKind(max(slices.Index(kindNames[:], a.RefKind), 0))
 	}
-	return NoKind
+	return noKind
 }
 
 // Attrs are the attributes of a node. The getters return the value and whether

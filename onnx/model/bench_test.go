@@ -75,7 +75,7 @@ func BenchmarkParse(b *testing.B) {
 		b.SetBytes(64 << 20)
 		b.ReportAllocs()
 		for b.Loop() {
-			_, err := ReadTensor(data)
+			_, err := parseTensor(data)
 			require.NoError(b, err)
 		}
 	})

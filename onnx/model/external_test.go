@@ -99,9 +99,9 @@ func TestExternalDataThatIsRefused(t *testing.T) {
 
 	p := externalTensor(layout.Uint8, []int64{4}, dir, "location", "data")
 	p.RawData = make([]byte, 4)
-	_, err := ReadTensor(encode(t, p))
+	_, err := parseTensor(encode(t, p))
 	assert.ErrorContains(t, err, "both in raw_data and in external data")
-	x, err := ReadTensor(encode(t, externalTensor(layout.Uint8, []int64{4}, dir, "location", "data")))
+	x, err := parseTensor(encode(t, externalTensor(layout.Uint8, []int64{4}, dir, "location", "data")))
 	require.NoError(t, err)
 	_, err = x.Open()
 	assert.ErrorContains(t, err, "without a folder")
@@ -238,7 +238,7 @@ func TestSaveExternal(t *testing.T) {
 func TestLoadOfMissingFiles(t *testing.T) {
 	_, err := Load("testdata/absent")
 	assert.ErrorIs(t, err, fs.ErrNotExist)
-	_, err = LoadTensor("testdata/absent")
+	_, err = loadTensor("testdata/absent")
 	assert.ErrorIs(t, err, fs.ErrNotExist)
 	_, err = LoadValue("testdata/absent", TensorOf(layout.Int8))
 	assert.ErrorIs(t, err, fs.ErrNotExist)

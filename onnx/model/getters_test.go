@@ -31,8 +31,8 @@ func TestAttrs(t *testing.T) {
 	_, ok, err = as.Tensor("absent")
 	assert.False(t, ok)
 	assert.NoError(t, err)
-	assert.Equal(t, NoKind, Attr{Value: 3}.Kind())
-	assert.Equal(t, "AttrKind(77)", AttrKind(77).String())
+	assert.Equal(t, "no kind", Attr{Value: 3}.Kind())
+	assert.Equal(t, "type_protos", Attr{Value: []*Type{}}.Kind())
 }
 
 func TestTypes(t *testing.T) {

@@ -10,6 +10,28 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// marshalTensor and its like are for files of a tensor, which is a value.
+func marshalTensor(x *Tensor) ([]byte, error) {
+	return (&Value{Kind: TensorType, Tensor: x}).Marshal()
+}
+
+func saveTensor(path string, x *Tensor) error {
+	return SaveValue(path, &Value{Kind: TensorType, Tensor: x})
+}
+
+func parseTensor(b []byte) (*Tensor, error) { return tensorOf(ReadValue(b, Type{Kind: TensorType})) }
+
+func loadTensor(path string) (*Tensor, error) {
+	return tensorOf(LoadValue(path, Type{Kind: TensorType}))
+}
+
+func tensorOf(v *Value, err error) (*Tensor, error) {
+	if err != nil {
+		return nil, err
+	}
+	return v.Tensor, nil
+}
+
 // small is a model with a bit of everything that a generator would write.
 func small(t testing.TB) *Model {
 	m := New("small", 21)

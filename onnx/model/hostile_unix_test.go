@@ -27,7 +27,7 @@ func TestOnlyRegularFilesAreRead(t *testing.T) {
 		_, err := Load(path)
 		require.ErrorIs(t, err, layout.ErrInvalid)
 		assert.ErrorContains(t, err, says)
-		_, err = LoadTensor(path)
+		_, err = loadTensor(path)
 		assert.ErrorContains(t, err, says)
 		_, err = LoadValue(path, Type{Kind: TensorType})
 		assert.ErrorContains(t, err, says)
@@ -67,7 +67,7 @@ func TestPathsInErrors(t *testing.T) {
 	load := func() {
 		_, err := Load(path)
 		check(err)
-		_, err = LoadTensor(path)
+		_, err = loadTensor(path)
 		check(err)
 		_, err = LoadValue(path, Type{Kind: TensorType})
 		check(err)
@@ -79,8 +79,8 @@ func TestPathsInErrors(t *testing.T) {
 	require.NoError(t, os.MkdirAll(filepath.Join(path, "x"), 0o700))
 	load()
 	tensor := &Tensor{Name: "t", Type: layout.Int8, Dims: layout.Shape{1}, Data: []byte{1}}
-	check(SaveTensor(path, tensor))
-	check(SaveTensor(filepath.Join(path, "no", "x"), tensor))
+	check(saveTensor(path, tensor))
+	check(saveTensor(filepath.Join(path, "no", "x"), tensor))
 	m, err := Parse(minimal(t), "")
 	require.NoError(t, err)
 	check(m.Save(path))
@@ -97,7 +97,7 @@ func TestBugFilesFollowTheUmask(t *testing.T) {
 	require.NoError(t, err)
 	path := filepath.Join(t.TempDir(), "x.pb")
 	for range 2 { // the second takes the place of the first
-		require.NoError(t, SaveTensor(path, &x))
+		require.NoError(t, saveTensor(path, &x))
 		info, err := os.Stat(path)
 		require.NoError(t, err)
 		assert.Equal(t, fs.FileMode(0o640), info.Mode())

@@ -27,12 +27,14 @@ func (r reader) attrs(ps []*onnxpb.AttributeProto, depth int) (Attrs, error) {
 
 func (r reader) attr(p *onnxpb.AttributeProto, depth int) (Attr, error) {
 	a := Attr{Name: p.GetName(), Ref: p.GetRefAttrName()}
-	kind, err := attrKind(p)
+	kind, err := declaredKind(p)
 	if err != nil {
 		return a, err
 	}
 	if a.Ref != "" {
-		a.RefKind = kind
+		if kind != noKind {
+			a.RefKind = kind.String()
+		}
 	} else if a.Value, err = r.attrValue(p, kind, depth); err != nil {
 		return a, err
 	}
@@ -44,68 +46,68 @@ func (r reader) attr(p *onnxpb.AttributeProto, depth int) (Attr, error) {
 	return a, err
 }
 
-// attrKind returns the kind that an attribute declares. One that declares none,
+// declaredKind returns the kind that an attribute declares. One that declares none,
 // as in file formats 1 and 2, has the kind of the one field that is set.
-func attrKind(p *onnxpb.AttributeProto) (AttrKind, error) {
-	declared, set := AttrKind(p.GetType()), NoKind
-	if declared < NoKind || declared > TypesAttr {
-		return NoKind, unsupportedf("attribute type %d is not known", p.GetType())
+func declaredKind(p *onnxpb.AttributeProto) (attrKind, error) {
+	declared, set := attrKind(p.GetType()), noKind
+	if declared < noKind || declared > typesAttr {
+		return noKind, unsupportedf("attribute type %d is not known", p.GetType())
 	}
 	for _, f := range [...]struct {
-		kind AttrKind
+		kind attrKind
 		set  bool
 	}{
-		{FloatAttr, p.F != nil}, {IntAttr, p.I != nil}, {StringAttr, p.S != nil},
-		{TensorAttr, p.T != nil}, {GraphAttr, p.G != nil},
-		{SparseTensorAttr, p.SparseTensor != nil}, {TypeAttr, p.Tp != nil},
-		{FloatsAttr, len(p.Floats) > 0}, {IntsAttr, len(p.Ints) > 0}, {StringsAttr, len(p.Strings) > 0},
-		{TensorsAttr, len(p.Tensors) > 0}, {GraphsAttr, len(p.Graphs) > 0},
-		{SparseTensorsAttr, len(p.SparseTensors) > 0}, {TypesAttr, len(p.TypeProtos) > 0},
+		{floatAttr, p.F != nil}, {intAttr, p.I != nil}, {stringAttr, p.S != nil},
+		{tensorAttr, p.T != nil}, {graphAttr, p.G != nil},
+		{sparseTensorAttr, p.SparseTensor != nil}, {typeAttr, p.Tp != nil},
+		{floatsAttr, len(p.Floats) > 0}, {intsAttr, len(p.Ints) > 0}, {stringsAttr, len(p.Strings) > 0},
+		{tensorsAttr, len(p.Tensors) > 0}, {graphsAttr, len(p.Graphs) > 0},
+		{sparseTensorsAttr, len(p.SparseTensors) > 0}, {typesAttr, len(p.TypeProtos) > 0},
 	} {
 		switch {
 		case !f.set:
 		case p.GetRefAttrName() != "":
-			return NoKind, invalidf("it refers to attribute %s and has a value of kind %v too", quote.Name(p.GetRefAttrName()), f.kind)
-		case declared != NoKind && f.kind != declared:
-			return NoKind, invalidf("its type is %v and it has a value of kind %v", declared, f.kind)
-		case set != NoKind:
-			return NoKind, invalidf("it has values of kind %v and of kind %v", set, f.kind)
+			return noKind, invalidf("it refers to attribute %s and has a value of kind %v too", quote.Name(p.GetRefAttrName()), f.kind)
+		case declared != noKind && f.kind != declared:
+			return noKind, invalidf("its type is %v and it has a value of kind %v", declared, f.kind)
+		case set != noKind:
+			return noKind, invalidf("it has values of kind %v and of kind %v", set, f.kind)
 		default:
 			set = f.kind
 		}
 	}
 	switch {
-	case declared != NoKind || p.GetRefAttrName() != "":
+	case declared != noKind || p.GetRefAttrName() != "":
 		return declared, nil
-	case set == NoKind:
-		return NoKind, invalidf("it has neither a type nor a value")
+	case set == noKind:
+		return noKind, invalidf("it has neither a type nor a value")
 	}
 	return set, nil
 }
 
 // attrValue reads the value of the given kind. A number or string that is not
 // there is zero: writers with proto3 rules leave zeros out.
-func (r reader) attrValue(p *onnxpb.AttributeProto, kind AttrKind, depth int) (any, error) {
+func (r reader) attrValue(p *onnxpb.AttributeProto, kind attrKind, depth int) (any, error) {
 	switch kind {
-	case FloatAttr:
+	case floatAttr:
 		return p.GetF(), nil
-	case IntAttr:
+	case intAttr:
 		return p.GetI(), nil
-	case StringAttr:
+	case stringAttr:
 		return string(p.GetS()), nil
-	case FloatsAttr:
+	case floatsAttr:
 		return nonNil(p.Floats), nil
-	case IntsAttr:
+	case intsAttr:
 		return nonNil(p.Ints), nil
-	case StringsAttr:
+	case stringsAttr:
 		return each(p.Strings, func(b []byte) (string, error) { return string(b), nil })
-	case TensorAttr:
+	case tensorAttr:
 		return one(p.T, r.tensorAttr)
-	case TensorsAttr:
+	case tensorsAttr:
 		return each(p.Tensors, r.tensorAttr)
-	case SparseTensorAttr:
+	case sparseTensorAttr:
 		return one(p.SparseTensor, r.sparse)
-	case SparseTensorsAttr:
+	case sparseTensorsAttr:
 		return each(p.SparseTensors, r.sparse)
 	}
 	graph := func(g *onnxpb.GraphProto) (*Graph, error) {
@@ -117,11 +119,11 @@ func (r reader) attrValue(p *onnxpb.AttributeProto, kind AttrKind, depth int) (a
 		return &inner, err
 	}
 	switch kind {
-	case GraphAttr:
+	case graphAttr:
 		return one(p.G, graph)
-	case GraphsAttr:
+	case graphsAttr:
 		return each(p.Graphs, graph)
-	case TypeAttr:
+	case typeAttr:
 		return one(p.Tp, typ)
 	}
 	return each(p.TypeProtos, typ)

@@ -9,12 +9,6 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// ReadTensor reads the bytes of a tensor file, as in ONNX's test data.
-func ReadTensor(b []byte) (*Tensor, error) {
-	t, err := readTensor(b, "")
-	return t, named("ReadTensor", err)
-}
-
 func readTensor(b []byte, dir string) (*Tensor, error) {
 	p := new(onnxpb.TensorProto)
 	return read(b, p, "tensor", func(t *Tensor) (err error) {

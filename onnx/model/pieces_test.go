@@ -16,13 +16,13 @@ import (
 // decoder busy for minutes: a packed list in tiny pieces.
 func TestManyPiecesOfAPackedList(t *testing.T) {
 	piece := []byte{10, 1, 1} // dims, one byte long: extent 1
-	_, err := ReadTensor(bytes.Repeat(piece, 1<<18))
+	_, err := parseTensor(bytes.Repeat(piece, 1<<18))
 	require.ErrorIs(t, err, layout.ErrInvalid)
 	assert.ErrorContains(t, err, "field dims of TensorProto comes in more than 64 pieces")
 
 	// A few pieces are protobuf's own business.
 	few := append(bytes.Repeat(piece, maxPieces), 0x10, 2, 0x4a, 1, 7) // uint8, raw_data
-	x, err := ReadTensor(few)
+	x, err := parseTensor(few)
 	require.NoError(t, err)
 	assert.Len(t, x.Dims, maxPieces)
 	assert.Equal(t, []byte{7}, x.Data)

@@ -65,10 +65,10 @@ func TestTensorsThatAreRefused(t *testing.T) {
 		"location":           {&T{DataType: typ(layout.Int8), DataLocation: proto.Int32(2)}, layout.ErrUnsupported, []string{"data_location 2"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := ReadTensor(encode(t, c.p))
+			_, err := parseTensor(encode(t, c.p))
 			require.Error(t, err)
 			assert.ErrorIs(t, err, c.kind)
-			assert.Contains(t, err.Error(), "model.ReadTensor: ")
+			assert.Contains(t, err.Error(), "model.ReadValue: ")
 			for _, s := range c.says {
 				assert.ErrorContains(t, err, s)
 			}
@@ -93,7 +93,7 @@ func TestTensorsThatAreTaken(t *testing.T) {
 		"external_data without it": {&T{DataType: typ(layout.Int8), RawData: []byte{1}, ExternalData: []*onnxpb.StringStringEntryProto{{}}}, []byte{1}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := ReadTensor(encode(t, c.p))
+			got, err := parseTensor(encode(t, c.p))
 			require.NoError(t, err)
 			assert.Equal(t, c.want, got.Data)
 		})
@@ -106,7 +106,7 @@ func TestHugeClaimsAllocateLittle(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	for range 10 {
-		_, err := ReadTensor(b)
+		_, err := parseTensor(b)
 		require.Error(t, err)
 	}
 	runtime.ReadMemStats(&after)
@@ -239,7 +239,7 @@ func TestOldModels(t *testing.T) {
 		OpType: proto.String("Op"), Domain: proto.String("ai.onnx"), Attribute: []*onnxpb.AttributeProto{
 			{Name: proto.String("i"), I: proto.Int64(3)},
 			{Name: proto.String("fs"), Floats: []float32{1}},
-			{Name: proto.String("zero"), Type: proto.Int32(int32(IntAttr))},
+			{Name: proto.String("zero"), Type: proto.Int32(int32(intAttr))},
 		}}}}}
 	m, err := Parse(encode(t, p), "")
 	require.NoError(t, err)
@@ -268,7 +268,7 @@ func TestOldModels(t *testing.T) {
 
 func TestErrorsDoNotRepeatHugeNames(t *testing.T) {
 	p := &onnxpb.TensorProto{Name: proto.String(strings.Repeat("x", 1<<20))}
-	_, err := ReadTensor(encode(t, p))
+	_, err := parseTensor(encode(t, p))
 	assert.Less(t, len(err.Error()), 300)
 }
 

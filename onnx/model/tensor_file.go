@@ -7,36 +7,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/restride/restride/internal/quote"
 	"github.com/restride/restride/layout"
 )
-
-// LoadTensor reads a tensor file.
-func LoadTensor(path string) (*Tensor, error) {
-	t, err := load(path, readTensor)
-	return t, named("LoadTensor", err)
-}
-
-// SaveTensor writes a tensor file. A file that was there is replaced at once or
-// not at all.
-func SaveTensor(path string, t *Tensor) error {
-	if t == nil {
-		return nilError("SaveTensor", "tensor")
-	}
-	return named("SaveTensor", within(t.value().save(path), "tensor %s", quote.Name(t.Name)))
-}
-
-// Marshal returns the bytes of a tensor file, as in ONNX's test data. An
-// external tensor stays external.
-func (t *Tensor) Marshal() ([]byte, error) {
-	if t == nil {
-		return nil, nilError("Tensor.Marshal", "tensor")
-	}
-	b, err := t.value().marshal()
-	return b, named("Tensor.Marshal", within(err, "tensor %s", quote.Name(t.Name)))
-}
-
-func (t *Tensor) value() *Value { return &Value{Kind: TensorType, Tensor: t} }
 
 // A tensorFile is a TensorProto in parts.
 type tensorFile struct {

@@ -25,12 +25,15 @@ func (w writer) attr(a *Attr, depth int) (*onnxpb.AttributeProto, error) {
 	if a.Ref != "" && a.Value != nil {
 		return nil, invalidf("it refers to attribute %s and has a value too", quote.Name(a.Ref))
 	}
-	kind := a.Kind()
-	if a.Ref == "" && (a.Value == nil || kind == NoKind) {
+	kind := a.kind()
+	if a.Ref == "" && (a.Value == nil || kind == noKind) {
 		return nil, invalidf("%T is not the Go type of an attribute", a.Value)
 	}
+	if kind == noKind && a.RefKind != "" {
+		return nil, invalidf("%s names no kind of attribute", quote.Name(a.RefKind))
+	}
 	p.Name, p.RefAttrName = &a.Name, optional(a.Ref)
-	if kind != NoKind {
+	if kind != noKind {
 		p.Type = proto.Int32(int32(kind))
 	}
 	return p, w.attrValue(p, a.Value, depth)

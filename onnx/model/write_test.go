@@ -63,8 +63,8 @@ func check[T layout.Element](t *testing.T, typ layout.DType, values []T) {
 	require.NoError(t, err)
 	assert.Equal(t, values, got)
 	path := filepath.Join(t.TempDir(), "x.pb")
-	require.NoError(t, SaveTensor(path, &x))
-	read, err := LoadTensor(path)
+	require.NoError(t, saveTensor(path, &x))
+	read, err := loadTensor(path)
 	require.NoError(t, err)
 	assert.Equal(t, &x, read)
 }
@@ -128,9 +128,9 @@ func TestModelsThatCannotBeWritten(t *testing.T) {
 
 func TestTailBitsAreClearedOnWriting(t *testing.T) {
 	x := Tensor{Name: "x", Type: layout.Int4, Dims: layout.Shape{1}, Data: []byte{0xf7}}
-	b, err := x.Marshal()
+	b, err := marshalTensor(&x)
 	require.NoError(t, err)
-	got, err := ReadTensor(b)
+	got, err := parseTensor(b)
 	require.NoError(t, err)
 	assert.Equal(t, []byte{0x07}, got.Data)
 	assert.Equal(t, []byte{0xf7}, x.Data, "the caller's bytes are not changed")

@@ -60,8 +60,9 @@ func run(format, blocks string, group int64, size, output string) error {
 	h, name := checkpoint.Header{Format: checkpoint.Safetensors}, "model.safetensors"
 	if format == "gguf" {
 		h, name = checkpoint.Header{Format: checkpoint.GGUF}, "model.gguf"
-		p = quant.Params{Bits: 4, Group: 32, Blocks: blocks}
-		h.Metadata = []checkpoint.Entry{{Key: "general.architecture", Value: checkpoint.TextValue("llama")}}
+		p = quant.Params{Bits: 4, Group: 32}
+		p.Blocks = blocks
+		h.Metadata = []checkpoint.Entry{{Key: "general.architecture", Value: checkpoint.ValueOf("llama")}}
 	}
 	var config map[string]any
 	for layer, bytes := 0, int64(0); bytes < most; layer++ {

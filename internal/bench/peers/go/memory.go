@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/restride/restride/cpu"
+	"github.com/restride/restride/device"
 	"github.com/restride/restride/internal/bench/peers"
 	"github.com/restride/restride/internal/numeric"
 	"github.com/restride/restride/internal/oracle"
@@ -21,7 +22,7 @@ type buffers struct{ dst, src, at []byte }
 
 // memory is the rotating buffers, on huge pages: buffers of Restride's cpu device.
 type memory struct {
-	dev *cpu.Device
+	dev device.Device
 	all []buffers
 }
 

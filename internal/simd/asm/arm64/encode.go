@@ -46,9 +46,10 @@ func (f *Func) FCVTN2(n, d V) { f.one(0x0e216800|second, n, d, "fcvtn2 v%d.8h, v
 func (f *Func) SCVTF(n, d V) { f.one(0x4e21d800, n, d, "scvtf v%d.4s, v%d.4s") }
 func (f *Func) UCVTF(n, d V) { f.one(0x6e21d800, n, d, "ucvtf v%d.4s, v%d.4s") }
 
-// FCVTZS converts floats to signed integers, towards zero, saturating, NaN to 0; FCVTZU to
-// unsigned ones.
+// FCVTZS makes integers of floats, towards zero and the nearest there are, 0 of a NaN;
+// FCVTZU those without a sign. FCVTNS makes the nearest ones, even ones if two are as near.
 func (f *Func) FCVTZS(n, d V) { f.one(0x4ea1b800, n, d, "fcvtzs v%d.4s, v%d.4s") }
+func (f *Func) FCVTNS(n, d V) { f.one(0x4e21a800, n, d, "fcvtns v%d.4s, v%d.4s") }
 func (f *Func) FCVTZU(n, d V) { f.one(0x6ea1b800, n, d, "fcvtzu v%d.4s, v%d.4s") }
 
 // SXTL sign-extends the lower bytes, or words of 16 bits, SXTL2 the upper.

@@ -277,7 +277,7 @@ func fromFloats(v Vec) {
 	fromFloat(v, "floatToLow", 1, func() func(x reg.VecVirtual) {
 		low := v.Splat32(0xff)
 		return func(x reg.VecVirtual) {
-			VCVTTPS2DQ(x, x)
+			VCVTPS2DQ(x, x) // to the nearest, an even one if two are as near
 			And(low, x)
 		}
 	})

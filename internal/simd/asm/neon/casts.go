@@ -188,7 +188,7 @@ func fromFloats() {
 			// largest integer, which is not a float, has them.
 			return narrowed(f, src, 1, func(vs []V) {
 				each(vs, func(v V) {
-					f.FCVTZS(v, v)
+					f.FCVTNS(v, v)
 					f.Do("VCMEQ", most.Of(4), v.Of(4), t.Of(4))
 					f.Do("VBIT", t, zero, v)
 				})

@@ -1,4 +1,6 @@
-package cuda
+// Package cudakernels has the kernels for CUDA: as PTX, and, where a build embeds them, compiled
+// for some GPUs (cubins).
+package cudakernels
 
 import (
 	"archive/zip"
@@ -14,8 +16,8 @@ import (
 	"github.com/restride/restride/internal/planner"
 )
 
-// ptxArchive holds the kernels that scripts/ptx.sh compiled, one file each, as the driver
-// compiles only those in use. To read one: unzip -p cuda/ptx.zip element_32.ptx
+// ptxArchive holds the kernels as scripts/ptx.sh made them, one file each, as the
+// driver compiles only those in use. To read one: unzip -p internal/cudakernels/ptx.zip element_32.ptx
 //
 //go:embed ptx.zip
 var ptxArchive string

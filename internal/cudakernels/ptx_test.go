@@ -1,4 +1,4 @@
-package cuda
+package cudakernels
 
 import (
 	"fmt"
@@ -15,7 +15,10 @@ import (
 	"github.com/restride/restride/internal/race"
 )
 
-// A folder of programs replaces the archive's, in part or as a whole.
+// byValue is the number of the argument that is a launch's parameters, as in package cuda.
+const byValue = 2
+
+// A folder of programs is in place of the archive's, of which it need not have all.
 func TestPTXFolder(t *testing.T) {
 	in := t.TempDir()
 	t.Setenv(ptxFolder, in)

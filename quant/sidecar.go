@@ -9,9 +9,9 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// Said is what small tensors beside the codes say of a weight. The zero value: there are
+// sidecar is what small tensors beside the codes say of a weight. The zero value: there are
 // none, or their content is not at hand.
-type Said struct {
+type sidecar struct {
 	Numbers  string // type of the numbers that codes stand for, as checkpoints name it
 	Rows     int64  // of codes, where the matrix has others of as many elements; further ones are padding
 	Outputs  int64  // of the matrix, if Rows is not 0
@@ -42,7 +42,7 @@ func (s *sayings) find(suffix string) (t Tensor, ok bool) {
 func (s *sayings) take(suffixes ...string) {
 	for _, suffix := range suffixes {
 		if t, ok := s.lookup(joined(s.weight.Name, suffix)); ok {
-			s.weight.Said = append(s.weight.Said, t)
+			s.weight.Sidecars = append(s.weight.Sidecars, t)
 		}
 	}
 }
@@ -61,7 +61,7 @@ func (s *sayings) read(suffix string, types ...string) (b []byte, t Tensor) {
 	n := int64(-1)
 	for _, name := range types {
 		if kind, err := checkpoint.Safetensors.Type(name); err == nil && name == t.Type {
-			n, err = kind.Size(t.Dims)
+			n, err = checkpoint.Safetensors.Size(kind, t.Dims)
 			if err != nil {
 				n = -1
 			}

@@ -144,7 +144,7 @@ func TestSaidRefused(t *testing.T) {
 		`scales of type "double"`: changed(`"float32"`, `"double"`),
 		"in blocks of 128":        changed(`"nested_blocksize":256`, `"nested_blocksize":128`),
 	} {
-		_, _, err := Find(bitsandbytes, Params{Group: -1}, all, func(string) bool { return true })
+		_, _, err := Find(bitsandbytes, Params{Group: -1}, all)
 		require.ErrorIs(t, err, layout.ErrInvalid, rule)
 		require.ErrorContains(t, err, rule)
 	}
@@ -168,7 +168,7 @@ func TestSaidRefused(t *testing.T) {
 		`no tensor "w.zero"`:     slices.Delete(columnsOf(32, 128, 0, 4), 2, 3),
 		"a multiple of 10":       columnsOf(33, 64, 1, 3),
 	} {
-		_, _, err := Find(hqq, Params{Group: -1}, all, func(string) bool { return true })
+		_, _, err := Find(hqq, Params{Group: -1}, all)
 		require.ErrorContains(t, err, rule)
 	}
 }
@@ -184,7 +184,7 @@ func FuzzSaid(f *testing.F) {
 		shape := binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, uint64(n)), uint64(k))
 		said := []Tensor{content("w.shape", "I64", shape, 2), integer("w.axis", axis), integer("w.group_size", group), text("w.packing", packing)}
 		for format, all := range map[*Format][]Tensor{bitsandbytes: nested(4, 64, state), hqq: append(columnsOf(32, 128, 0, 4)[:3], said...)} {
-			weights, _, err := Find(format, Params{Group: -1}, all, func(string) bool { return true })
+			weights, _, err := Find(format, Params{Group: -1}, all)
 			if err != nil {
 				continue
 			}

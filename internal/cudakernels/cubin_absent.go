@@ -1,5 +1,5 @@
 //go:build !cubins
 
-package cuda
+package cudakernels
 
 const cubinArchive = ""

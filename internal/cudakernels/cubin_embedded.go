@@ -1,6 +1,6 @@
 //go:build cubins
 
-package cuda
+package cudakernels
 
 import _ "embed" // for the archive
 
