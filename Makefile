@@ -5,30 +5,29 @@ GO ?= go
 TEST ?= $(GO) test
 FUZZTIME ?= 20s
 CASES ?= ../shared/onnx-node-tests
-# In here, and on their own: nothing else depends on what they need. What writes the
-# assembly imports its dialect with a dot (ST1001).
+# Modules of this repository that no other depends on. The generators of assembly import their
+# dialect with a dot (ST1001).
 MODULES = internal/bench/peers/go internal/simd/asm internal/licenses
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.7.0
-# Beside this machine's: what one processor or system builds, another's check does not see.
+# Besides this machine's: checks for one processor or system miss errors in code for another.
 TARGETS = linux/arm64 windows/amd64
 
-# Mesa's rusticl has no devices unless it is asked to.
+# Mesa's rusticl has no devices unless enabled.
 export RUSTICL_ENABLE ?= llvmpipe
 
-# What the tests can use beside Go, where it can be installed.
+# The optional tools of the tests besides Go, where they can be installed.
 setup:
 	@sh scripts/setup.sh
 
 # Every test, and every device against the oracle. ONNX's backend test cases
-# (onnx/backend/test/data/node of an ONNX checkout) are run from the folder CASES,
-# if there is one.
+# (onnx/backend/test/data/node of an ONNX checkout) run from the folder CASES, if it exists.
 test: setup
 	$(TEST) -timeout 30m ./...
 	GO=$(GO) CASES="$(CASES)" sh scripts/devices.sh
 
-# All that make test samples, at length: the suites in full; random cases and random
-# input (make adversary) on every device, and every fuzz target, for SOAKTIME seconds
-# each. It takes hours.
+# Everything that make test samples, at length: the suites in full; random cases and random
+# input (make adversary) on every device, and every fuzz target, for SOAKTIME seconds each. It
+# lasts hours.
 SOAKTIME ?= 300
 soak: setup
 	GO=$(GO) CASES="$(CASES)" SOAKTIME=$(SOAKTIME) sh scripts/soak.sh
@@ -38,8 +37,8 @@ ADVERSARYTIME ?= 60
 adversary: setup
 	GO=$(GO) SOAKTIME=$(ADVERSARYTIME) sh scripts/adversary.sh
 
-# The packages that start goroutines, timers or processes, themselves or in their tests:
-# others have nothing for the race detector to find. Adapters are tested with it anyway.
+# The packages that start goroutines, timers or processes, themselves or in their tests: the
+# race detector finds nothing in others. Adapters are always tested with it.
 CONCURRENT = $$(grep -rlE --include='*.go' --exclude-dir=build --exclude-dir=go --exclude-dir=asm --exclude-dir=licenses --exclude-dir=adapters \
 	'\.Go\(|\bgo [A-Za-z_.]+\(|AfterFunc\(|exec\.Command' . | xargs -n 1 dirname | sort -u)
 race:
@@ -60,37 +59,37 @@ fuzz:
 bench:
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
-# restride bench with other libraries beside, as far as they can be had: a program in
-# build/peers for each, as --peer takes them. See the script for PEERS, DEVICE, FILTER,
-# SIZE, TIME.
+# restride bench next to other libraries, as far as available: a program in build/peers for
+# each, for --peer. See the script for PEERS, DEVICE, FILTER, SIZE, TIME.
 bench-peers:
 	GO=$(GO) sh scripts/bench_peers.sh
 
-# What restride repack makes of quantised weights, beside gguf-py, ONNX Runtime,
-# compressed-tensors and torchao, as far as these can be had.
+# restride repack of quantised weights, compared with gguf-py, ONNX Runtime, compressed-tensors
+# and torchao, as far as available.
 quant-peers:
 	GO=$(GO) sh quant/peers/run.sh
 
-# The figures of docs/speed.md and bench/results/README.md: measures the devices, with
-# other libraries beside them, keeps the report in bench/results, and writes the tables.
-# On a quiet machine, please. To try it elsewhere, in a minute: make results
-# FILTER='c-heads|pack' SIZE=1M TIME=20ms PEERS=numpy RESULTS=build/results, which has
-# copies of the pages then. A lower level of vector kernels is a machine of its own:
-# RESTRIDE_SIMD=avx2 make results DEVICES=cpu MACHINE=epyc-2cores-avx2.
+# The figures of docs/speed.md and bench/results/README.md: measures the devices, next to other
+# libraries, keeps the report in bench/results, and writes the tables. It needs an idle machine.
+# A trial elsewhere, in a minute: make results FILTER='c-heads|pack' SIZE=1M TIME=20ms
+# PEERS=numpy RESULTS=build/results, which then has copies of the pages. A lower level of vector
+# kernels counts as another machine: RESTRIDE_SIMD=avx2 make results DEVICES=cpu
+# MACHINE=epyc-2cores-avx2.
 DEVICES ?= cpu,opencl:0
 RESULTS ?= bench/results
 results:
 	GO=$(GO) sh scripts/results.sh "$(DEVICES)" "$(RESULTS)"
 
-# restride repack beside cp: a checkpoint of SIZE, made of random numbers, from FROM to TO.
+# restride repack compared with cp: a checkpoint of SIZE, made of random numbers, from FROM to
+# TO.
 FROM ?= gptq
 TO ?= marlin
 repack-speed:
 	GO=$(GO) sh scripts/repack_speed.sh $(FROM) $(TO)
 
-# Generated files: the protobuf code (needs protoc: Debian's protobuf-compiler),
-# the example model, the assembly for processors, the kernels for CUDA, and of the command
-# the licences of what is linked into it and docs/cli.md.
+# Generated files: the protobuf code (needs protoc: Debian's protobuf-compiler), the example
+# model, the assembly for processors, the kernels for CUDA, and for the command the licences of
+# linked modules and docs/cli.md.
 generate: ptx
 	$(GO) generate ./internal/simd
 	$(GO) generate ./internal/onnxpb
@@ -105,9 +104,9 @@ ptx:
 gpu-model:
 	GO=$(GO) sh scripts/gpu_model.sh
 
-# The CUDA driver simulator, for tests (see cuda/simulator): needs g++. Its own
-# test runs plain and under the sanitizers. Tests of several packages may ask for
-# it at once: one of them builds it.
+# The CUDA driver simulator, for tests (see cuda/simulator): needs g++. Its own test runs plain
+# and under the sanitizers. Tests of several packages may need it concurrently: one of them
+# builds it.
 cuda-sim:
 	@mkdir -p build
 	flock build/cuda-sim.lock $(MAKE) -f cuda/simulator/Makefile GO=$(GO) OUT=build/cuda-sim
@@ -117,8 +116,8 @@ cuda-sim-test:
 	$(MAKE) -f cuda/simulator/Makefile GO=$(GO) OUT=build/cuda-sim/asan SANITIZE="-fsanitize=address,undefined -fno-sanitize-recover=undefined" test
 	$(MAKE) -f cuda/simulator/Makefile GO=$(GO) OUT=build/cuda-sim/tsan SANITIZE=-fsanitize=thread test
 
-# An OpenCL library that has the machine's drivers share buffers with OpenGL, for tests
-# (see opencl/glshim): needs g++.
+# An OpenCL library that makes the machine's drivers share buffers with OpenGL, for tests (see
+# opencl/glshim): needs g++.
 gl-shim:
 	@mkdir -p build/glshim
 	flock build/glshim.lock $(MAKE) build/glshim/libOpenCL.so
@@ -131,7 +130,7 @@ build/glshim/libOpenCL.so: opencl/glshim/glshim.cpp
 cubins:
 	GO=$(GO) sh scripts/cubins.sh
 
-# The CUDA device by way of gorgonia.org/cu (the tag gorgonia), on the simulator.
+# The CUDA device through gorgonia.org/cu (the tag gorgonia), on the simulator.
 gorgonia:
 	GO=$(GO) CASES="$(CASES)" sh scripts/gorgonia.sh
 
@@ -140,13 +139,13 @@ gogl:
 	sh scripts/setup.sh libegl-dev pkg-config gcc
 	GO=$(GO) sh scripts/gogl.sh
 
-# What runs other projects' programs on Restride: the modules in adapters. ADAPTERS="gorgonia"
+# The modules in adapters, which run other projects' programs on Restride. ADAPTERS="gorgonia"
 # is one of them.
 adapters: setup cuda-sim
 	GO=$(GO) sh scripts/adapters.sh
 
-# The CPU device on arm64, in an emulator (Debian's qemu-user-static): what it computes,
-# not how fast.
+# The CPU device on arm64, in an emulator (Debian's qemu-user-static): for results, not for
+# speed.
 emulated:
 	sh scripts/setup.sh qemu-user-static
 	GO=$(GO) sh scripts/emulated.sh

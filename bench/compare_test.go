@@ -16,8 +16,8 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// slowed is a device that does the copies of a type many times over: a kernel that
-// has become slower.
+// slowed is a device that repeats the copies of a type many times: a kernel that has become
+// slower.
 type slowed struct {
 	device.Device
 	times int
@@ -44,10 +44,10 @@ func (q *slowedQueue) Copy(dst, src device.Operand) error {
 	return q.Queue.Copy(dst, src)
 }
 
-// A kernel that is slowed, for real, is found, and no other is; a second run
-// without it finds nothing. A machine that changes its speed between two runs by
-// more than their passes do would be wrong about one of them: so there are three
-// tries, of which a rule that finds nothing, or everything, passes none.
+// A kernel that is really slowed is found, and no other; a second run without slowing finds
+// nothing. A machine whose speed changes between two runs by more than their passes' noise
+// would fail one of them: so there are three tries, and a rule that finds nothing, or
+// everything, passes none.
 func TestCompareSlowedKernel(t *testing.T) {
 	run := func(times int) *report.Report {
 		all := NewReport()

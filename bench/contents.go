@@ -10,13 +10,13 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// contents are what operands hold before they run.
+// contents are the contents of operands before a run.
 type contents struct {
 	noise []byte
 	seed  uint64
 
-	// On GPUs, where a copy takes a thousandth of what a write from the host does:
-	mirror device.Buffer     // begins with the noise; nil: this is written each time
+	// For GPUs, where a copy is a thousand times faster than a write from the host:
+	mirror device.Buffer     // begins with the noise; nil: it is written each time
 	kept   map[string][]byte // indices and conditions, by operation; nil: they are made each time
 	room   int64             // for more of these, in bytes
 }
@@ -34,8 +34,8 @@ func (c *contents) putNoise(q device.Queue, b device.Buffer) error {
 	return q.Copy(dense(b), from)
 }
 
-// putMade fills a buffer with the indices or the conditions of an operation, which are
-// copied from another buffer that has them, if there is one.
+// putMade fills a buffer with the indices or the conditions of an operation, copied from
+// another buffer that has them, if any.
 func (c *contents) putMade(q device.Queue, b, other device.Buffer, o *oracle.Case) error {
 	if other != nil {
 		return q.Copy(dense(b), dense(other))
@@ -43,7 +43,7 @@ func (c *contents) putMade(q device.Queue, b, other device.Buffer, o *oracle.Cas
 	return q.Write(b, 0, c.made(o, b.Size()))
 }
 
-// made returns the indices of an operation, or else its conditions: so many bytes.
+// made returns n bytes of the indices of an operation, otherwise of its conditions.
 func (c *contents) made(o *oracle.Case, size int64) []byte {
 	if c.kept == nil {
 		return c.make(o, size)
@@ -70,13 +70,13 @@ func (c *contents) make(o *oracle.Case, size int64) []byte {
 	return set
 }
 
-// hold makes noise of at least so many bytes, on a GPU in its memory, too.
+// hold makes at least the given number of bytes of noise, on a GPU in its memory, too.
 func (r *runner) hold(bytes int64) error {
 	if int64(len(r.noise)) >= bytes {
 		return nil
 	}
 	r.noise = oracle.RandomBytes(rand.New(rand.NewPCG(r.Seed, 2)), bytes)
-	if r.kept == nil { // this is no GPU
+	if r.kept == nil { // not a GPU
 		return nil
 	}
 	if err := r.dropMirror(); err != nil || r.scarce {
@@ -102,8 +102,8 @@ func (r *runner) dropMirror() (err error) {
 	return err
 }
 
-// roomy calls what allocates, and once more without the mirror of the noise if memory is
-// scarce.
+// roomy calls a function that allocates, and repeats it without the mirror of the noise if
+// memory is short.
 func (r *runner) roomy(call func() error) error {
 	err := call()
 	if r.mirror == nil || !errors.Is(err, device.ErrOutOfMemory) {
@@ -116,7 +116,7 @@ func (r *runner) roomy(call func() error) error {
 	return call()
 }
 
-// indices are so many bytes of indices.
+// indices are the given number of bytes of indices.
 func indices(o oracle.Case, size int64, seed uint64) []byte {
 	rng := rand.New(rand.NewPCG(seed, 3))
 	at := make([]byte, 0, size)

@@ -11,8 +11,8 @@ import (
 	"github.com/restride/restride/device"
 )
 
-// gpu is a device that says that it is one, has so much memory, and counts what the host
-// writes to it.
+// gpu is a device that claims to be a GPU with a given memory, and counts the host's writes to
+// it.
 type gpu struct {
 	device.Device
 	memory  int64
@@ -61,7 +61,7 @@ func bytesOf(t *testing.T, q device.Queue, o *Operands) (all [][]byte) {
 }
 
 // To a GPU the host writes noise once, and indices and conditions once a pass; operands hold
-// what they do elsewhere.
+// the same as elsewhere.
 func TestContentsOfGPU(t *testing.T) {
 	dev := &gpu{Device: onCPU(t), memory: 1 << 40}
 	q, err := dev.NewQueue()
@@ -97,7 +97,7 @@ func TestContentsOfGPU(t *testing.T) {
 	require.NoError(t, q.Close())
 }
 
-// Indices and conditions are kept as far as there is room.
+// Indices and conditions are kept while there is room.
 func TestKept(t *testing.T) {
 	c := &contents{noise: make([]byte, 64), seed: 1, kept: map[string][]byte{}, room: 100}
 	small := parse(t, "take/float/16/dst=1@0/src=0@0/at=1@0/int32/by=0:100:1/wrong=0")
@@ -110,8 +110,8 @@ func TestKept(t *testing.T) {
 	assert.EqualValues(t, 36, c.room)
 }
 
-// A run on a GPU is as others, and gives all memory back. Where memory is scarce, the host
-// writes instead of a copy of its noise on the device.
+// A run on a GPU gives the same, and releases all memory. If memory is short, the host writes
+// instead of copying its noise on the device.
 func TestRunOnGPU(t *testing.T) {
 	run := func(memory int64) *gpu {
 		dev := &gpu{Device: onCPU(t), memory: memory}

@@ -15,7 +15,7 @@ const core = "/sys/devices/system/cpu/cpu0/"
 
 // lastCache is the bytes of the first core's last cache; 0: unknown.
 func lastCache() int64 {
-	for _, level := range []string{"4", "3", "2"} { // as "266240K"
+	for _, level := range []string{"4", "3", "2"} { // such as "266240K"
 		size, ok := strings.CutSuffix(word(core+"cache/index"+level+"/size"), "K")
 		if n, err := strconv.ParseInt(size, 10, 32); ok && err == nil {
 			return n << 10
@@ -49,10 +49,10 @@ func word(path string) string {
 	return strings.TrimSpace(string(text))
 }
 
-// mostMHz is more than any core has.
+// mostMHz exceeds any core's frequency.
 const mostMHz = 1e5
 
-// clocks reads the cores' frequencies, in MHz, out of Linux's description.
+// clocks parses the cores' frequencies, in MHz, from Linux's description.
 func clocks(cpuinfo string) (all []float64) {
 	for line := range strings.Lines(cpuinfo) {
 		if key, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(key) == "cpu MHz" {

@@ -10,28 +10,28 @@ import (
 	"github.com/restride/restride/internal/bench/report"
 )
 
-// Passes is how often a run measures every figure. Passes differ as two runs do, which
-// samples of one burst do not. Six are the fewest of which benchstat gives a range.
+// Passes is the number of measurements of every figure in a run. Passes differ like two runs,
+// which samples of one burst do not. Six are the fewest for which benchstat gives a range.
 const Passes = 6
 
 const (
 	fewest   = 3                // samples of a pass
 	most     = 40               // samples of a pass
-	batchFor = time.Millisecond // of a batch, which is a sample: long beside reading the clock
+	batchFor = time.Millisecond // of a batch, which is a sample: long compared with reading the clock
 	longest  = 4096             // calls in a batch
-	instant  = 1e-3             // nanoseconds, the least that reports take for a time
+	instant  = 1e-3             // nanoseconds, the least time that reports accept
 )
 
 // meter times work on a queue.
 type meter struct {
 	ctx    context.Context
-	q      device.Queue  // nil: calls wait by themselves
+	q      device.Queue  // nil: calls wait themselves
 	clock  bool          // by the device's events; false: the host's
 	budget time.Duration // of a pass
 	fewest int           // samples of it
 }
 
-// newMeter finds out whether the device keeps time.
+// newMeter finds out whether the device measures time.
 func newMeter(ctx context.Context, q device.Queue, budget time.Duration) (*meter, error) {
 	m := &meter{ctx: ctx, q: q, clock: true, budget: budget, fewest: fewest}
 	_, err := m.batch(1, func(int) error { return nil })
@@ -43,7 +43,7 @@ func newMeter(ctx context.Context, q device.Queue, budget time.Duration) (*meter
 
 var errNoClock = errors.New("the device keeps no time")
 
-// batch makes n calls, which queue work, and returns the time of all of it.
+// batch makes n calls, which queue work, and returns their total time.
 func (m *meter) batch(n int, call func(i int) error) (time.Duration, error) {
 	if err := m.ctx.Err(); err != nil {
 		return 0, err
@@ -108,7 +108,7 @@ func (s *series) add(samples []float64) {
 	s.passes = append(s.passes, report.NewTiming(samples, s.batch))
 }
 
-// timing is that of all passes so far.
+// timing is the timing of all passes so far.
 func (s *series) timing() report.Timing { return report.Summary(s.passes) }
 
 // pass adds a pass.
@@ -142,7 +142,7 @@ func (m *meter) sample(batch, rotation int, call func(i int) error) ([]float64, 
 		}
 	}
 	enough := max(min(batchFor, m.budget), 1)
-	for n := 1; batch == 0; { // until a batch is long enough, or long
+	for n := 1; batch == 0; { // until a batch is long enough, or has the most calls
 		d, err := run(n)
 		if err != nil {
 			return nil, 0, err
@@ -163,15 +163,15 @@ func (m *meter) sample(batch, rotation int, call func(i int) error) ([]float64, 
 	return now, batch, nil
 }
 
-// byHost is the meter with the host's clock, for calls that wait by themselves.
+// byHost is the meter with the host's clock, for calls that wait themselves.
 func (m *meter) byHost() *meter {
 	plain := *m
 	plain.clock = false
 	return &plain
 }
 
-// slow is the time of a call from which on a pass has two samples, and the longest that
-// calls warm up.
+// slow is the time of a call from which on a pass has two samples, and the limit of the
+// warm-up.
 const slow = 300 * time.Millisecond
 
 // Measure takes the samples of a pass, in nanoseconds a call, for peers in Go (those in

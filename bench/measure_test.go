@@ -10,8 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Calls go on from batch to batch, after those that warm up; a call that fails ends
-// it.
+// Calls continue from batch to batch, after the warm-up; a call that fails ends it.
 func TestMeasure(t *testing.T) {
 	calls := 0
 	count := func(i int) error {
@@ -26,12 +25,12 @@ func TestMeasure(t *testing.T) {
 	assert.GreaterOrEqual(t, slices.Min(samples), 1e5)
 	assert.Greater(t, calls, 3+len(samples)*n)
 
-	calls = 0 // of a batch that is known, no one is looked for
+	calls = 0 // a known batch is not searched
 	samples, n, err = Measure(0, 7, 3, count)
 	require.NoError(t, err)
 	assert.Equal(t, []int{3, 7, 3 + 3*7}, []int{len(samples), n, calls})
 
-	calls = 0 // of slow ones there are few
+	calls = 0 // slow calls are few
 	samples, _, err = Measure(0, 1, 256, func(int) error {
 		calls++
 		time.Sleep(slow + time.Millisecond)

@@ -8,8 +8,8 @@ import (
 )
 
 // Memcpy is the yardstick of copies on a processor: half of the bytes by each of two
-// goroutines, between dense buffers on huge pages. run copies the i-th of the pairs of
-// buffers, counted around; free frees them.
+// goroutines, between dense buffers on huge pages. run copies the i-th pair of buffers, modulo
+// their number; free frees them.
 func Memcpy(bytes int64, pairs int) (run func(i int), free func() error, err error) {
 	dev, err := cpu.Open()
 	if err != nil {
@@ -22,8 +22,8 @@ func Memcpy(bytes int64, pairs int) (run func(i int), free func() error, err err
 			if err != nil {
 				return nil, nil, errors.Join(err, dev.Close())
 			}
-			all[i][j], _ = cpu.Bytes(b) // it is one of this device's
-			clear(all[i][j])            // its pages are there from now on
+			all[i][j], _ = cpu.Bytes(b) // it is a buffer of this device
+			clear(all[i][j])            // allocates its pages
 		}
 	}
 	run = func(i int) {

@@ -10,7 +10,7 @@ import (
 	"github.com/restride/restride/device"
 )
 
-// TestNil: what is nil is an error, not a panic.
+// TestNil: nil arguments are errors, not panics.
 func TestNil(t *testing.T) {
 	dev, err := cpu.Open()
 	require.NoError(t, err)

@@ -9,13 +9,13 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// Operands are memory for an operation. What it does not have is without a buffer: a fill
-// Src, all but takes and puts At.
+// Operands are memory for an operation. Absent ones have no buffer: Src of a fill, At of all
+// but takes and puts.
 type Operands struct {
 	Dst, Src, At device.Operand
 	cond, b      device.Operand // of a where
 	table        device.Operand // of a map
-	scale, zero  device.Operand // of what scales
+	scale, zero  device.Operand // of scalings
 	operation    oracle.Case
 }
 
@@ -47,7 +47,7 @@ func NewOperands(dev device.Device, o oracle.Case) (all Operands, err error) {
 	spanned := func(x *device.Operand, l layout.Layout, t layout.DType) {
 		*x = device.Operand{Layout: l, Type: t}
 		if _, last, some := l.Extent(); err == nil && some {
-			bytes, _ := layout.PackedBytes(last+1, t.Bits()) // it is no more than dst's elements
+			bytes, _ := layout.PackedBytes(last+1, t.Bits()) // not more than dst's elements
 			alloc(x, bytes)
 		}
 	}
@@ -73,15 +73,15 @@ func NewOperands(dev device.Device, o oracle.Case) (all Operands, err error) {
 	return all, nil
 }
 
-// Fill writes what is read, from a slice of at least Noise bytes: sources as they are,
-// conditions of which half are true, scales of 1/8, and indices, each as likely as any
-// other: the same for the same seed. It overwrites all of Dst.
+// Fill writes all inputs, from a slice of at least Noise bytes: sources unchanged, conditions
+// that are true with probability 1/2, scales of 1/8, and uniform indices: the same for the same
+// seed. It overwrites all of Dst.
 func (o *Operands) Fill(q device.Queue, src []byte, seed uint64) error {
 	return o.fill(q, &contents{noise: src, seed: seed}, &Operands{})
 }
 
-// fill writes what is read. Indices and conditions are those of other operands of the same
-// operation that are filled, if they have buffers.
+// fill writes all inputs. Indices and conditions are copied from filled operands of the same
+// operation, if they have buffers.
 func (o *Operands) fill(q device.Queue, c *contents, filled *Operands) error {
 	for _, x := range []device.Operand{o.Src, o.b, o.table, o.zero} {
 		if x.Buffer == nil {
@@ -140,7 +140,7 @@ func (o *Operands) Free() error {
 	return errors.Join(errs...)
 }
 
-// Noise is how many bytes Fill needs.
+// Noise is the number of bytes that Fill needs.
 func (o *Operands) Noise() (bytes int64) {
 	for _, x := range []device.Operand{o.Src, o.cond, o.b, o.table, o.zero} {
 		if x.Buffer != nil {
@@ -182,7 +182,7 @@ func dense(b device.Buffer) device.Operand { return whole(b, layout.Uint8) }
 func whole(b device.Buffer, t layout.DType) device.Operand {
 	l, err := layout.Contiguous(b.Size() * 8 / int64(t.Bits()))
 	if err != nil {
-		panic(err) // a size that exists
+		panic(err) // the size exists
 	}
 	return device.Operand{Buffer: b, Layout: l, Type: t}
 }

@@ -19,7 +19,7 @@ func parse(t *testing.T, name string) oracle.Case {
 	return c
 }
 
-// No case takes or touches much more memory than it moves.
+// No case needs or touches much more memory than it moves.
 func TestMemory(t *testing.T) {
 	for _, c := range cases.All() {
 		for _, size := range []int64{1, 1000, 64 << 10, 1 << 20, cases.Reference, 4 * cases.Reference, 1 << 36} {
@@ -58,7 +58,7 @@ func TestIndices(t *testing.T) {
 			})
 			assert.Empty(t, wrong)
 			assert.Equal(t, at.Dst.Count(), taken)
-			// Of twice as many, so many draws name 1-1/sqrt(e).
+			// Out of twice as many, that many draws select a share of 1-1/sqrt(e).
 			assert.InEpsilon(t, .787*float64(taken), float64(len(named)), .15, c.Name)
 		}
 	}

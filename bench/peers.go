@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	// look is the time for a peer to verify a case, in the first pass: on the processor, and glance
-	// on a GPU, which others may be waiting for.
+	// look is the time for a peer to verify a case, in the first pass: on the processor, and
+	// glance on a GPU, whose time may be needed elsewhere.
 	look, glance = time.Second, 300 * time.Millisecond
-	// settle is a pause after a peer's answer on a processor: threads of some libraries spin
-	// for milliseconds after their work.
+	// settle is a pause after a peer's answer on a processor: threads of some libraries keep
+	// spinning for milliseconds.
 	settle = 30 * time.Millisecond
 )
 
-// askPeers has the peers measure a case in this pass, on as many operands as rotated here.
+// askPeers makes the peers measure a case in this pass, on as many operands as rotated here.
 func (r *runner) askPeers(c cases.Case, rotation int, all []*report.Peer) error {
 	for i, process := range r.Peers {
 		if process.Only != nil && !process.Only.MatchString(c.Name) {

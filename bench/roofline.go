@@ -11,7 +11,7 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
-// roofline measures what bounds the device, for one pass.
+// roofline measures the device's bounds, for one pass.
 func (r *runner) roofline(roof *report.Roofline) error {
 	for _, part := range []struct {
 		name string
@@ -46,7 +46,7 @@ func (r *runner) plain(bytes int64) (plain, error) {
 	return all, r.q.Wait()
 }
 
-// pair is the i-th, counted around.
+// pair is the i-th, modulo their number.
 func (p plain) pair(i int) (dst, src device.Buffer) {
 	i = i % (len(p) / 2) * 2
 	return p[i], p[i+1]
@@ -104,7 +104,7 @@ func (r *runner) plainCopy(name string, p plain) (*report.Rate, error) {
 	})
 }
 
-// again measures the plain copy once more, after all else.
+// again measures the plain copy once more, at the end.
 func (r *runner) again() (rate *report.Rate, err error) {
 	p, err := r.plain(r.Size)
 	if err != nil {
@@ -156,7 +156,7 @@ func (r *runner) transfers(roof *report.Roofline) (err error) {
 	}
 	pinned, err := allocator.AllocHost(r.Size)
 	if errors.Is(err, device.ErrUnsupported) || errors.Is(err, device.ErrOutOfMemory) {
-		return nil // as where a container's limit on locked memory is low
+		return nil // for example, a container's limit on locked memory is low
 	}
 	if err != nil {
 		return err
@@ -168,7 +168,7 @@ func (r *runner) transfers(roof *report.Roofline) (err error) {
 	return err
 }
 
-// launches measures copies of 256 bytes, whose time is that of the call.
+// launches measures copies of 256 bytes, whose time is the call's.
 func (r *runner) launches(roof *report.Roofline) error {
 	square, err := layout.Contiguous(8, 8)
 	if err != nil {
@@ -180,7 +180,7 @@ func (r *runner) launches(roof *report.Roofline) error {
 		if err != nil {
 			return err
 		}
-		defer b.Free() // an error of it would have been one of the calls before
+		defer b.Free() // its error would have been an earlier call's
 		if err := r.q.Write(b, 0, make([]byte, 256)); err != nil {
 			return err
 		}
@@ -197,7 +197,7 @@ func (r *runner) launches(roof *report.Roofline) error {
 	if err != nil {
 		return err
 	}
-	// Without the time of waits. Queues of drivers have room for so many calls.
+	// Without the time of waits. Drivers' queues have room for that many calls.
 	const calls = 256
 	var samples []float64
 	for range 3 * fewest {
@@ -220,8 +220,8 @@ func (r *runner) launches(roof *report.Roofline) error {
 	return nil
 }
 
-// views measures a reshape that is a view, of a layout and of a tensor: the joining of
-// attention heads.
+// views measures a reshape that is a view, for a layout and for a tensor: attention heads are
+// joined.
 func (r *runner) views(roof *report.Roofline) (err error) {
 	l, err := layout.Contiguous(8, 512, 16, 64)
 	if err != nil {

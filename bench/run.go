@@ -17,27 +17,26 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// Options of a run. Zero Options are right for most uses.
+// Options of a run. Zero Options suit most uses.
 type Options struct {
 	Cases []cases.Case // nil: cases.All()
 	Size  int64        // in bytes, see cases.Case.At; 0: DefaultSize
-	// Cached: each call uses the same buffers, which caches hold as far as they can. It
-	// is so at the sizes of a processor's second-level cache.
+	// Cached: each call uses the same buffers, which stay in caches if they fit. It is the
+	// default at the sizes of a processor's second-level cache.
 	Cached bool
 	Time   time.Duration // for the samples of a figure in all passes, each of at least 3; 0: 200 ms
 	Seed   uint64        // of the data
-	// Peers measure each case of each pass, right after the device. The caller closes
-	// them.
+	// Peers measure each case of each pass, directly after the device. The caller closes them.
 	Peers []*peers.Process
 	// Progress is called after the roofline of a pass and after each of its cases, with
 	// the figures of all passes so far and the part of the run that is done, up to 1.
 	Progress func(r *report.Result, part float64)
 
-	footprint int64 // bytes of rotating buffers; 0: footprint of the device
+	footprint int64 // bytes of rotating buffers; 0: the device's footprint
 }
 
-// DefaultSize is the size for a device, at which neither calls nor caches matter; or, of
-// cached runs, at which caches hold all.
+// DefaultSize is the size for a device at which neither calls nor caches matter; or, for cached
+// runs, at which caches hold everything.
 func DefaultSize(i device.Info, inCaches bool) int64 {
 	if inCaches {
 		return cachedSize(i)
@@ -72,7 +71,7 @@ type runner struct {
 	q     device.Queue
 	meter *meter
 	contents
-	scarce  bool   // memory is: there is no mirror of the noise
+	scarce  bool   // memory is short: no mirror of the noise
 	scratch []byte // for results
 	series  map[string]*series
 	now     *report.Reading // the pass's
@@ -80,8 +79,8 @@ type runner struct {
 	done    int // steps of progress
 }
 
-// Run measures a device. A case that fails or is wrong has an Error, and the run goes on;
-// any other failure ends it.
+// Run measures a device. A case that fails or is wrong has an Error, and the run continues; any
+// other failure ends it.
 func Run(ctx context.Context, dev device.Device, o Options) (result *report.Result, err error) {
 	if ctx == nil || dev == nil {
 		return nil, layout.Errorf(device.ErrInvalid, "bench", "the context or the device is nil")
@@ -174,7 +173,7 @@ func (r *runner) pass(result *report.Result) error {
 			if err == nil {
 				before := ticksNow()
 				err = r.askPeers(c, rotation, result.Peers)
-				begin = begin.without(before, ticksNow()) // peers are no other processes
+				begin = begin.without(before, ticksNow()) // peers do not count as other processes
 			}
 			if err != nil {
 				if r.meter.ctx.Err() != nil {
@@ -204,7 +203,7 @@ func (r *runner) measure(name string, rotation int, call func(i int) error) (rep
 	return r.measureBy(r.meter, name, rotation, call)
 }
 
-// measurePlain is measure for plain copies, the yardsticks: it takes more samples.
+// measurePlain is measure for plain copies, the yardsticks, with more samples.
 func (r *runner) measurePlain(m *meter, name string, rotation int, call func(i int) error) (*report.Rate, error) {
 	patient := *m
 	patient.budget *= 4
@@ -215,7 +214,7 @@ func (r *runner) measurePlain(m *meter, name string, rotation int, call func(i i
 	return t.Rate(2 * r.Size), nil
 }
 
-// measureHost is measure for calls that wait by themselves, by the host's clock.
+// measureHost is measure for calls that wait themselves, by the host's clock.
 func (r *runner) measureHost(name string, rotation int, call func(i int) error) (report.Timing, error) {
 	return r.measureBy(r.meter.byHost(), name, rotation, call)
 }
@@ -228,7 +227,7 @@ func (r *runner) measureBy(m *meter, name string, rotation int, call func(i int)
 	return s.timing(), nil
 }
 
-// rotation is how many operands of so many bytes rotate.
+// rotation is the number of operands of the given size that rotate.
 func (r *runner) rotation(bytes int64) int {
 	if r.Cached {
 		return 1
@@ -236,7 +235,7 @@ func (r *runner) rotation(bytes int64) int {
 	return rotation(bytes, r.footprint)
 }
 
-// run measures a case, for one pass, and returns how many operands rotated.
+// run measures a case, for one pass, and returns the number of operands that rotated.
 func (r *runner) run(c cases.Case, out *report.CaseResult, sector int64) (rotation int, err error) {
 	at, err := c.At(r.Size)
 	if err != nil {
@@ -285,8 +284,7 @@ func fail(c *report.CaseResult, err error) {
 	c.Unsupported = errors.Is(err, device.ErrUnsupported) || errors.Is(err, device.ErrOutOfMemory)
 }
 
-// operands returns those that rotate, with noise in sources and every page of memory
-// written.
+// operands returns rotating operands, with noise in sources and every page of memory written.
 func (r *runner) operands(at oracle.Case) (all []Operands, err error) {
 	filled := &Operands{}
 	for n := 1; len(all) < n; {

@@ -38,7 +38,7 @@ func onCPU(t *testing.T) device.Device {
 	return dev
 }
 
-// A run of all cases on the cpu device, small: its figures fit together.
+// A small run of all cases on the cpu device has consistent figures.
 func TestRun(t *testing.T) {
 	dev := onCPU(t)
 	list := cases.All()
@@ -84,7 +84,7 @@ func TestRunCached(t *testing.T) {
 	assert.EqualValues(t, 512<<10, DefaultSize(dev.Info(), true))
 }
 
-// The same, some of it, on OpenCL, which has pinned memory and may keep time.
+// The same, in part, on OpenCL, which has pinned memory and may measure time.
 func TestRunOpenCL(t *testing.T) {
 	dev, err := device.Open("opencl")
 	devicetest.Require(t, "opencl", err)
@@ -99,7 +99,7 @@ func TestRunOpenCL(t *testing.T) {
 	assert.Zero(t, dev.Stats().Buffers)
 }
 
-// check checks what holds for every result in which nothing failed.
+// check checks properties of every result without failures.
 func check(t *testing.T, r *report.Result) {
 	t.Helper()
 	f := r.Roofline
@@ -156,11 +156,11 @@ func sane(t *testing.T, x *report.Timing) {
 	assert.True(t, x.Min <= x.Q1 && x.Q1 <= x.Median && x.Median <= x.Q3 && x.Q3 <= x.Max, "%+v", *x)
 }
 
-// A device that is wrong in some place, and does nothing for some shapes.
+// A device that is wrong in one place, and refuses some shapes.
 type faulty struct {
 	device.Device
-	wrong func(dst device.Operand) bool // the copies that are
-	err   error                         // of those
+	wrong func(dst device.Operand) bool // selects the copies that are wrong
+	err   error                         // the error of refused copies
 }
 
 func (f *faulty) NewQueue() (device.Queue, error) {
@@ -178,7 +178,7 @@ func (q *faultyQueue) Copy(dst, src device.Operand) error {
 		if q.f.err != nil {
 			return q.f.err
 		}
-		// All but the last half of the first axis.
+		// The first half of the first axis only.
 		half, err := dst.Layout.Slice(0, 0, dst.Layout.Dim(0)/2, 1)
 		if err != nil {
 			return err
@@ -191,9 +191,8 @@ func (q *faultyQueue) Copy(dst, src device.Operand) error {
 	return q.Queue.Copy(dst, src)
 }
 
-// What is wrong is told, has no figures, and does not end the run: small
-// operations by the index walk, and those that are wrong at full size only by the
-// sample.
+// Errors are reported without figures, and do not end the run: small operations are checked by
+// the index walk, and operations that are wrong at full size only, by the sample.
 func TestRunFindsFaults(t *testing.T) {
 	for name, c := range map[string]struct {
 		size        int64
@@ -269,7 +268,7 @@ func TestRotation(t *testing.T) {
 	assert.GreaterOrEqual(t, 2*f, min(4*lastCache(), 2048*m))
 }
 
-// The host's clock is used where the device's events keep no time.
+// The host's clock is used where the device's events measure no time.
 func TestNoClock(t *testing.T) {
 	dev := &tickless{onCPU(t)}
 	q, err := dev.NewQueue()
@@ -301,7 +300,7 @@ type ticklessQueue struct{ device.Queue }
 
 func (ticklessQueue) Record() (device.Event, error) { return ticklessEvent{}, nil }
 
-// ticklessEvent says that it could keep time, and does not.
+// ticklessEvent claims to measure time, and does not.
 type ticklessEvent struct{}
 
 func (ticklessEvent) Done() bool  { return true }

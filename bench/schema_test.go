@@ -23,7 +23,7 @@ func quick(t *testing.T, filter string) *report.Report {
 	return all
 }
 
-// A run's report is of the schema, and comes back from its file.
+// A run's report conforms to the schema, and can be read from its file.
 func TestReport(t *testing.T) {
 	all := quick(t, "^(odd-nibble|c-heads|fill-columns|pack|take-rows|put-rows|map-nibbles|where-mask|dequantize-rows|quantize-rows)/")
 	fail(all.Devices[0].Cases[0], assert.AnError)

@@ -12,8 +12,8 @@ import (
 	"github.com/restride/restride/internal/bench/report"
 )
 
-// sense reads the device's sensors while it copies, since clocks of an idle device say
-// nothing. each is the time of a copy, in nanoseconds.
+// sense reads the device's sensors while it copies, since an idle device's clocks are
+// meaningless. each is the time of a copy, in nanoseconds.
 func (r *runner) sense(p plain, each float64) error {
 	if r.dev.Info().Kind == device.CPU {
 		if err := r.senseCPU(p); err != nil {
@@ -24,7 +24,7 @@ func (r *runner) sense(p plain, each float64) error {
 	if !ok {
 		return nil
 	}
-	s.Readings() // the first may load a library, for as long as all the copies take
+	s.Readings() // the first may load a library, for longer than all the copies
 	const busyFor, mostCopies = 20 * time.Millisecond, 256
 	for i := range int(min(max(float64(busyFor)/each, 1), mostCopies)) {
 		dst, src := p.pair(i)
@@ -59,8 +59,8 @@ func (r *runner) senseCPU(p plain) error {
 	return <-copied
 }
 
-// ticks are times of the host's processors since its start, in Linux's unit. A system
-// that does not tell has zero ticks.
+// ticks are times of the host's processors since its start, in Linux's unit. Systems that do
+// not report them have zero ticks.
 type ticks struct{ all, steal, busy, own float64 }
 
 func ticksNow() ticks { return ticksOf(word("/proc/stat"), word("/proc/self/stat")) }
@@ -96,7 +96,7 @@ func ticksOf(stat, self string) ticks {
 	return t
 }
 
-// without moves a begin so that the time between two moments does not count.
+// without moves the begin so that the time between two moments does not count.
 func (t ticks) without(from, to ticks) ticks {
 	t.all += to.all - from.all
 	t.steal += to.steal - from.steal
@@ -105,7 +105,7 @@ func (t ticks) without(from, to ticks) ticks {
 	return t
 }
 
-// fewestTicks are enough for percents.
+// fewestTicks are enough for percentages.
 const fewestTicks = 100
 
 // since sets a pass's Steal and Others from the ticks at its begin and now.

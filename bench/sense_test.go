@@ -18,7 +18,7 @@ const (
 	selfLine  = "77 (a) b (c)) R 1 77 77 0 -1 4194304 98 0 0 0 40 5 0 0 20 0 1 0 6156063 3133440 374"
 )
 
-// Time that a guest of this machine has is in that of users already.
+// Linux's time of users includes the time of this machine's guests.
 func TestTicks(t *testing.T) {
 	assert.Equal(t, ticks{all: 1300, steal: 90, busy: 160, own: 45}, ticksOf(statLines, selfLine))
 	for stat, self := range map[string]string{
@@ -38,7 +38,7 @@ func TestReadingSince(t *testing.T) {
 	peers := begin.without(ticks{100, 10, 20, 5}, ticks{1100, 30, 920, 10})
 	since(&r, peers, ticks{all: 2200, steal: 90, busy: 1520, own: 205})
 	assert.Equal(t, []float64{.1, .1}, []float64{*r.Steal, *r.Others}, "without what peers took")
-	since(&r, begin, ticks{all: 1200, steal: 40, busy: 550, own: 200}) // counters of VMs go back, clocks differ
+	since(&r, begin, ticks{all: 1200, steal: 40, busy: 550, own: 200}) // counters of VMs may decrease, and clocks differ
 	assert.Zero(t, *r.Steal)
 	assert.Zero(t, *r.Others)
 	for _, now := range []ticks{{all: 1099, steal: 99}, {}} {
@@ -75,7 +75,7 @@ func (d *sensed) Readings() device.Readings {
 	return device.Readings{MHz: 1900 + d.asked, MemoryMHz: 2619, Celsius: 40, Watts: 100, HeldBack: []string{}}
 }
 
-// A run has one reading for each pass, of sensors that are asked while copies run.
+// A run has one reading for each pass, from sensors that are read while copies run.
 func TestRunReadings(t *testing.T) {
 	dev := &sensed{Device: onCPU(t)}
 	r, err := Run(context.Background(), dev, Options{Cases: some(t, "^pack/4$"), Size: 4 << 10, Time: time.Nanosecond})
@@ -98,7 +98,7 @@ func TestRunReadings(t *testing.T) {
 	}
 }
 
-// What this process does is its own.
+// Time of this process does not count as others'.
 func TestTicksNow(t *testing.T) {
 	begin := ticksNow()
 	if begin == (ticks{}) {

@@ -10,15 +10,15 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// small is the size, in bytes, up to which operations are compared with the index walk as
-// a whole. Larger ones are compared at this size, and at samples.
+// small is the size, in bytes, up to which operations are compared completely with the index
+// walk. Larger ones are compared at this size, and at samples.
 const small = 256 << 10
 
-// sampled is how many elements of a larger one are compared.
+// sampled is the number of elements of a larger operation that are compared.
 const sampled = 1 << 15
 
-// verify compares a case with the index walk, and says how much of it. The operands, whose
-// source is the runner's noise, are those of the case at full size.
+// verify compares a case with the index walk, and says how much was compared. The operands,
+// whose source is the runner's noise, are the case's at full size.
 func (r *runner) verify(c cases.Case, at oracle.Case, o *Operands) (string, error) {
 	whole := at
 	if o.size() > 4*small {
@@ -94,8 +94,8 @@ func (r *runner) sample(o oracle.Case, x *Operands, got []byte) (int, error) {
 	return sampled, nil
 }
 
-// gaps checks random elements of dst's buffer that are none of dst's: they are as
-// [Operands.poison] left them.
+// gaps checks random elements of dst's buffer outside dst: they must be as [Operands.poison]
+// left them.
 func (r *runner) gaps(o oracle.Case, got []byte) error {
 	rng := rand.New(rand.NewPCG(r.Seed, 3))
 	width := o.DstType.Bits()
@@ -123,7 +123,7 @@ func (r *runner) gaps(o oracle.Case, got []byte) error {
 	return nil
 }
 
-// walks reports whether walk has an operation.
+// walks reports whether walk supports an operation.
 func walks(op oracle.Op) bool {
 	switch op {
 	case oracle.OpCopy, oracle.OpFill, oracle.OpConvert, oracle.OpTake:

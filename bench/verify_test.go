@@ -15,8 +15,7 @@ import (
 	"github.com/restride/restride/internal/oracle"
 )
 
-// spilling is a device whose large copies and fills also write what lies between
-// dst's elements.
+// spilling is a device whose large copies and fills also write between dst's elements.
 type spilling struct{ device.Device }
 
 type spillingQueue struct{ device.Queue }
@@ -34,7 +33,7 @@ func (q spillingQueue) Fill(dst device.Operand, pattern []byte) error {
 	return errors.Join(spill(q.Queue, dst), q.Queue.Fill(dst, pattern))
 }
 
-// spill writes all that dst lies in, if that is large and has gaps.
+// spill writes the whole range of dst, if that is large and has gaps.
 func spill(q device.Queue, dst device.Operand) error {
 	if dst.Buffer.Size() < 4<<20 || dst.Layout.IsContiguous() {
 		return nil
@@ -42,8 +41,7 @@ func spill(q device.Queue, dst device.Operand) error {
 	return q.Fill(dense(dst.Buffer), []byte{1})
 }
 
-// What a device writes outside of dst is found at full size, where the oracle's guard
-// bytes are not.
+// Writes outside of dst are found at full size, where the oracle has no guard bytes.
 func TestGaps(t *testing.T) {
 	list := some(t, "^(columns-into/32|kv-cache-append/16|fill-columns/16)$")
 	require.Len(t, list, 3)
@@ -58,7 +56,7 @@ func TestGaps(t *testing.T) {
 	}
 }
 
-// own reads cases of one size, as a user gives them.
+// own reads cases of one size, as given by users.
 func own(t *testing.T, texts ...string) (all []cases.Case) {
 	for _, text := range texts {
 		c, err := cases.Parse(text)
@@ -68,8 +66,8 @@ func own(t *testing.T, texts ...string) (all []cases.Case) {
 	return all
 }
 
-// A case of one size is compared as a whole if it is small, and else at samples, beside a
-// smaller one that is like it.
+// A case of one size is compared completely if it is small, otherwise at samples, next to a
+// smaller similar case.
 func TestRunOwn(t *testing.T) {
 	list := own(t,
 		"small=copy/float16/64x64/dst=64,1@0/src=1,64@0",
@@ -104,7 +102,7 @@ func TestRunOwn(t *testing.T) {
 	assert.Contains(t, found["into/32"], "which is none of dst's")
 }
 
-// What takes the place of the model's large cases, as a comparison of every bit, passes.
+// The small substitutes of the model's large cases pass a comparison of every bit.
 func TestSmallOfOwn(t *testing.T) {
 	list, err := os.Open("../kernels/model/cases.txt")
 	require.NoError(t, err)

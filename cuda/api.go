@@ -18,10 +18,10 @@ type (
 
 // api is the part of CUDA's driver API that the device needs. Calls act on the
 // context that is current on the calling OS thread, where that matters: see
-// driver.enter. There are two: libcuda, which finds the library when the program
-// runs, and, in builds with the tag gorgonia, gorgoniaCU, which makes some of the calls by
-// way of gorgonia.org/cu. A frame holds the arguments and results of the
-// frequent calls of one goroutine.
+// driver.enter. There are two: libcuda, which finds the library when the program runs, and, in
+// builds with the tag gorgonia, gorgoniaCU, which makes some of the calls through
+// gorgonia.org/cu. A frame holds the arguments and results of the frequent calls of one
+// goroutine.
 type api interface {
 	deviceAPI
 	memoryAPI
@@ -47,8 +47,8 @@ type deviceAPI interface {
 	setCurrent(*frame, cuContext) error
 	current(*frame) (cuContext, error)
 	ordinal() (int, error) // of the current context's device
-	// captureMode sets which calls captures forbid to the calling thread, and returns what
-	// it was before: a CUstreamCaptureMode.
+	// captureMode sets which calls captures forbid to the calling thread, and returns the
+	// previous mode: a CUstreamCaptureMode.
 	captureMode(*frame, int32) (int32, error)
 }
 
@@ -57,8 +57,8 @@ type memoryAPI interface {
 	memory() (free, total int64, err error)
 	alloc(bytes int64) (cuDevicePtr, error)
 	free(cuDevicePtr) error
-	// ordered reports whether there are allocOn and freeOn, which are in the order
-	// of a stream.
+	// ordered reports whether the driver has allocOn and freeOn, which are in the order of a
+	// stream.
 	ordered() bool
 	allocOn(s cuStream, bytes int64) (cuDevicePtr, error)
 	freeOn(s cuStream, p cuDevicePtr) error
@@ -71,8 +71,8 @@ type memoryAPI interface {
 // poolAPI is about pools of memory.
 type poolAPI interface {
 	// newPool returns a pool of a device's memory for allocFrom, which is allocOn; an error
-	// where the driver has none but the default one. setThreshold is the least that it holds
-	// before waits give freed memory back; trimPool gives all of that back.
+	// where the driver has only the default one. setThreshold sets how much it holds before
+	// waits release freed memory; trimPool releases all freed memory.
 	newPool(ordinal int) (cuPool, error)
 	destroyPool(cuPool) error
 	allocFrom(pool cuPool, s cuStream, bytes int64) (cuDevicePtr, error)
@@ -112,39 +112,39 @@ type moduleAPI interface {
 	load(image []byte) (cuModule, error) // PTX, zero-terminated, or a cubin
 	unload(cuModule) error
 	lookup(cuModule, string) (cuFunction, error)
-	// launch passes arguments of 8 bytes, by pointers to them; but that numbered byValue
-	// is as long as the kernel wants it, and has no Go pointers in it. Where the context of
-	// function and stream is not current, it may fail, and then has done nothing.
+	// launch passes arguments of 8 bytes, by pointers to them; argument byValue has the
+	// kernel's own length, and contains no Go pointers. Where the context of function and
+	// stream is not current, it may fail without effect.
 	launch(f *frame, fn cuFunction, groups, local uint32, s cuStream, arguments []unsafe.Pointer) error
-	// launchUser launches with a value for each of the function's parameters: those of
-	// data from each of at on.
+	// launchUser launches with a value for each of the function's parameters, which begin in
+	// data at the offsets at.
 	launchUser(f *frame, fn cuFunction, grid, block [3]uint32, shared uint32, s cuStream, data []byte, at []uint32) error
 	functionAttribute(fn cuFunction, attribute int) (int, error)
 	setFunctionAttribute(fn cuFunction, attribute, value int) error
-	// parameter returns the bytes of a function's parameter; false: it has no more.
+	// parameter returns the bytes of a function's parameter; false: it does not exist.
 	parameter(fn cuFunction, i int) (bytes int, ok bool, err error)
 }
 
 // graphAPI captures and replays.
 type graphAPI interface {
 	beginCapture(cuStream) error
-	endCapture(cuStream) (cuGraphExec, error) // perhaps both
+	endCapture(cuStream) (cuGraphExec, error) // both if only its clean-up failed
 	replay(*frame, cuGraphExec, cuStream) error
 	destroyGraph(cuGraphExec) error
 }
 
-// relaxed is the capture mode in which captures, whosever they are, forbid nothing to a
-// thread but what touches the capturing streams, and are not ended by what it does.
+// relaxed is the capture mode in which captures of any thread forbid only calls on the
+// capturing streams, and no other call ends them.
 const relaxed = 2
 
-// byValue is the number of the argument that is a launch's parameters.
+// byValue is the index of the argument that holds a launch's parameters.
 const byValue = 2
 
-// location is where memory lies.
+// location describes where memory lies.
 type location struct {
 	ordinal int
 	device  bool      // memory of a device, not of the host
-	context cuContext // that it belongs to; 0: to the device, as memory of pools does
+	context cuContext // its context; 0: the device's, like pool memory
 	base    cuDevicePtr
 	bytes   int64
 }

@@ -10,17 +10,17 @@ import (
 	"gorgonia.org/cu"
 )
 
-// gorgoniaCU is libcuda with the calls of gorgonia.org/cu in place of its own, where that
-// package has them, makes them right, and allocates nothing:
+// gorgoniaCU is libcuda with calls of gorgonia.org/cu instead of its own, where that package
+// has them, they are correct, and they allocate nothing:
 //
-//   - cu.Version keeps the reason of a failure to itself
-//   - cu.CurrentContext and Event.Query, which are called all the time, allocate
-//   - DevicePtr.PtrAttribute has the driver write to nil
+//   - cu.Version drops the reason of a failure
+//   - cu.CurrentContext and Event.Query, which are frequent, allocate
+//   - DevicePtr.PtrAttribute makes the driver write to nil
 //   - cu.LoadDataEx ends at the first zero of a cubin
 //   - Function.Launch writes Go pointers into memory fresh from malloc: while the collector
-//     marks, its write barrier takes the former content for a pointer, too, and ends the
-//     process if that is a stale one
-//   - pools, resources of OpenGL and what else came after CUDA 9 are not in it
+//     marks, its write barrier treats the former content as a pointer, too, and aborts the
+//     process if it is a stale one
+//   - it lacks pools, OpenGL resources and everything else newer than CUDA 9
 //
 // Both call one library: the one that gorgonia.org/cu is linked to. That package
 // initialises the driver before main, and ends the process if it cannot.
@@ -34,8 +34,8 @@ var openAPI = sync.OnceValues(func() (api, error) {
 	return &gorgoniaCU{l}, nil
 })
 
-// The types of gorgonia.org/cu are structs of the one handle, which they keep to
-// themselves: as and from look at it as such.
+// The types of gorgonia.org/cu are structs of one unexported handle: as and from convert by
+// their representation.
 type handles interface {
 	cu.CUContext | cu.Stream | cu.Event | cu.Module | cu.Function | cu.ExecGraph
 }
@@ -44,13 +44,13 @@ func as[T handles, H ~uintptr](h H) T { return *(*T)(unsafe.Pointer(&h)) }
 
 func from[T handles](t T) uintptr { return *(*uintptr)(unsafe.Pointer(&t)) }
 
-// That they are of one size is checked when this is compiled.
+// A compile-time check that their sizes are equal.
 var _ = [...][unsafe.Sizeof(uintptr(0))]byte{
 	[unsafe.Sizeof(cu.CUContext{})]byte{}, [unsafe.Sizeof(cu.Stream{})]byte{}, [unsafe.Sizeof(cu.Event{})]byte{},
 	[unsafe.Sizeof(cu.Module{})]byte{}, [unsafe.Sizeof(cu.Function{})]byte{}, [unsafe.Sizeof(cu.ExecGraph{})]byte{},
 }
 
-// told makes an error of one of gorgonia.org/cu, whose type, a number, has no name outside.
+// told converts an error of gorgonia.org/cu, whose type, a number, has no exported name.
 func (l *gorgoniaCU) told(call string, err error) error {
 	if err == nil {
 		return nil

@@ -22,18 +22,18 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// gpuHere: gorgonia.org/cu has ended the process where there is none.
+// gpuHere: without a GPU, gorgonia.org/cu has already ended the process.
 func gpuHere() bool { return true }
 
-// older is a driver that lacks what came after CUDA 11.0.
+// older is a driver without functions newer than CUDA 11.0.
 func older(a api) api {
 	old := *a.(*gorgoniaCU).libcuda
 	old.memAllocAsync, old.memFreeAsync, old.captureBegin, old.graphInstantiate = 0, 0, 0, 0
 	return &gorgoniaCU{&old}
 }
 
-// A machine without a GPU, or with a driver that is too old for the kernels: this
-// package says so where gorgonia.org/cu lets it.
+// A machine without a GPU, or with a driver that is too old for the kernels: this package
+// reports it if gorgonia.org/cu lets the process live.
 func TestGorgoniaStart(t *testing.T) {
 	if os.Getenv(child) != "" {
 		_, err := device.Open("cuda")
@@ -80,7 +80,7 @@ func locked(t *testing.T) cu.CUContext {
 	return ctx
 }
 
-// current is what the thread's context is for gorgonia.org/cu.
+// current is the thread's context according to gorgonia.org/cu.
 func current(t *testing.T) cu.CUContext {
 	t.Helper()
 	ctx, err := cu.CurrentContext()
@@ -88,7 +88,7 @@ func current(t *testing.T) cu.CUContext {
 	return ctx
 }
 
-// A context, a stream and memory of gorgonia.org/cu, in order with ours.
+// A context, a stream and memory of gorgonia.org/cu, in order with this package's.
 func TestAdoptCU(t *testing.T) {
 	k := simulated(t)
 	allocations := k.counter("allocations")
@@ -109,7 +109,7 @@ func TestAdoptCU(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, memory, DevicePtrOf(b))
 
-	// Theirs, ours, theirs on one stream, and nobody waits in between.
+	// Work of theirs, ours, theirs on one stream, without waits in between.
 	host, got := make([]float32, 16), make([]float32, 16)
 	for i := range host {
 		host[i] = float32(i)
@@ -168,7 +168,7 @@ func TestAdoptCURefuses(t *testing.T) {
 	assert.Equal(t, theirs, current(t))
 }
 
-// A *cu.Ctx has a thread of its own; its context serves ours, too.
+// A *cu.Ctx has a thread of its own; this package can use its context, too.
 func TestAdoptCtx(t *testing.T) {
 	openTest(t)
 	gpu, err := cu.GetDevice(0)
@@ -193,8 +193,8 @@ func TestAdoptCtx(t *testing.T) {
 	require.NoError(t, ctx.Close())
 }
 
-// An error of gorgonia.org/cu has the driver's code and name, its own kind here,
-// and the compiler's words.
+// An error of gorgonia.org/cu has the driver's code and name, its kind in this package, and the
+// compiler's log.
 func TestGorgoniaErrors(t *testing.T) {
 	k := simulated(t)
 	a, err := openAPI()
@@ -228,10 +228,10 @@ func TestGorgoniaErrors(t *testing.T) {
 	assert.Equal(t, "cuModuleLoadDataEx", failed.Call)
 	assert.NotEmpty(t, failed.Log)
 	t.Log(err)
-	fails(700, ErrLost) // all that follows would fail likewise
+	fails(700, ErrLost) // all later calls would fail likewise
 }
 
-// What the simulator lacks is linked, and says that it is not supported.
+// Functions that the simulator lacks are linked, and report that they are not supported.
 func TestAbsentFunctions(t *testing.T) {
 	_ = simulated(t)
 	locked(t)
@@ -246,10 +246,9 @@ func TestAbsentFunctions(t *testing.T) {
 	assert.EqualValues(t, codeNotSupported, int32(dl.Call(f, uintptr(p), 1, 64)))
 }
 
-// A launch through gorgonia.org/cu ended the process now and then: it wrote Go
-// pointers into memory that malloc had just given, and while the collector marks,
-// what was there before is taken for one, too. Here that is an address of memory
-// that the collector has freed.
+// A launch must not write Go pointers into memory fresh from malloc: while the collector marks,
+// the write barrier treats the former content as a pointer, too. Here that content is an
+// address of memory that the collector has freed.
 func TestLaunchWhileTheCollectorMarks(t *testing.T) {
 	if os.Getenv(child) == "" {
 		_ = simulated(t)
@@ -263,7 +262,7 @@ func TestLaunchWhileTheCollectorMarks(t *testing.T) {
 	require.NoError(t, err)
 	free, err := libc.Lookup("free")
 	require.NoError(t, err)
-	runtime.LockOSThread() // malloc keeps what is freed by thread
+	runtime.LockOSThread() // malloc caches freed memory by thread
 	defer runtime.UnlockOSThread()
 
 	dev := openTest(t)

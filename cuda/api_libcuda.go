@@ -9,8 +9,8 @@ import (
 	"github.com/restride/restride/internal/quote"
 )
 
-// frame holds the arguments and results of frequent calls, one at a time. It lies on
-// the heap, so that they allocate nothing.
+// frame holds the arguments and results of frequent calls, one at a time. It lies on the heap,
+// so that calls allocate nothing.
 type frame struct {
 	args [11]uintptr
 	ctx  cuContext
@@ -41,7 +41,7 @@ func newLibcuda(l *driverLibrary) *libcuda {
 	}
 }
 
-// symbols lists the functions. Those after the gap are not in all drivers.
+// symbols lists the functions. Some drivers lack those after the gap.
 func (l *libcuda) symbols() []symbol {
 	return []symbol{
 		{&l.initialize, "cuInit"},
@@ -118,7 +118,7 @@ type symbol struct {
 	name    string
 }
 
-// load opens the first library that there is, and initialises the driver.
+// load opens the first library that it finds, and initialises the driver.
 func load(names ...string) (*libcuda, error) {
 	lib, err := dl.Open(names...)
 	if err != nil {
@@ -139,8 +139,8 @@ func load(names ...string) (*libcuda, error) {
 	if l.driverVersion == 0 || l.errorName == 0 {
 		return nil, fmt.Errorf("%w: %s is no NVIDIA driver", device.ErrNoDevice, l.path)
 	}
-	// The version comes first: a driver that is too old may not start either, with a
-	// reason that says less.
+	// The version comes first: a driver that is too old may fail to start, with a less helpful
+	// reason.
 	v, err := l.version()
 	if err != nil {
 		return nil, startError(l.path, err)

@@ -26,7 +26,7 @@ const (
 	poolReleaseThreshold = 4
 )
 
-// poolProperties are CUmemPoolProps: memory of a device, for no other process.
+// poolProperties are CUmemPoolProps: memory of a device, not shared with other processes.
 type poolProperties struct {
 	allocation, handles, location, ordinal int32
 	rest                                   [72]byte

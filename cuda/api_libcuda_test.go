@@ -31,14 +31,14 @@ func gpuHere() bool {
 	return err == nil
 }
 
-// older is a driver that lacks what came after CUDA 11.0.
+// older is a driver without functions newer than CUDA 11.0.
 func older(a api) api {
 	old := *a.(*libcuda)
 	old.memAllocAsync, old.memFreeAsync, old.captureBegin, old.graphInstantiate = 0, 0, 0, 0
 	return &old
 }
 
-// A driver that does not start says why, and what may help.
+// A driver that does not start gives the reason, and a hint.
 func TestDriverDoesNotStart(t *testing.T) {
 	k := simulated(t)
 	for fail, words := range map[string][]string{
@@ -68,8 +68,8 @@ func TestDriverDoesNotStart(t *testing.T) {
 	assert.ErrorContains(t, err, "is for CUDA 10.2; at least CUDA 11.0 is needed")
 }
 
-// TestNoDevices runs this test anew in environments where there is nothing to
-// find: the reason is said in a line, and the machine's other devices are there.
+// TestNoDevices runs this test again in environments without a driver or device: the error is
+// one line, and the machine's other devices work.
 func TestNoDevices(t *testing.T) {
 	if os.Getenv(child) != "" {
 		dev, err := device.Open("cuda")
@@ -113,7 +113,7 @@ func junk(t *testing.T) string {
 	return path
 }
 
-// stub builds a driver that has a version, and nothing else.
+// stub builds a driver that has a version, and no other function.
 func stub(t *testing.T, version int) string {
 	t.Helper()
 	_, err := exec.LookPath("g++")
@@ -128,9 +128,9 @@ func stub(t *testing.T, version int) string {
 	return source + ".so"
 }
 
-// BenchmarkOverhead is what this module takes of a copy: the driver's functions
-// are replaced by one of the C library that does nothing. LaunchAlone is one call
-// of that function with a launch's arguments.
+// BenchmarkOverhead is this module's share of the time of a copy: the driver's functions are
+// replaced by a function of the C library that does nothing. LaunchAlone is one call of that
+// function with a launch's arguments.
 func BenchmarkOverhead(b *testing.B) {
 	lib, err := dl.Open("libc.so.6")
 	if err != nil {

@@ -15,8 +15,8 @@ type backend struct{}
 
 func (backend) Name() string { return "cuda" }
 
-// List returns the GPUs that the driver sees; the error says of others why they are of
-// no use. The first call loads the driver.
+// List returns the GPUs that the driver sees; the error gives the reasons why others are
+// unusable. The first call loads the driver.
 func (backend) List() ([]device.Info, error) {
 	a, err := openAPI()
 	if err != nil {
@@ -55,20 +55,20 @@ type Device struct {
 	driver *driver
 }
 
-// Options are options of a device. The zero Options are right for most uses.
+// Options are options of a device. The zero Options suit most uses.
 type Options struct {
-	// PlainMemory allocates by cuMemAlloc, not from a pool of the device's own
+	// PlainMemory allocates by cuMemAlloc, not from the device's own pool
 	// (cuMemAllocFromPoolAsync): only the former can be shared with other processes and
 	// devices. To free it, the driver waits for the device.
 	PlainMemory bool
 	// Kept is the most freed memory, in bytes, that the device's pool keeps for later
-	// allocations, in place of giving it back to the system. 0: an eighth of the device's
-	// memory, at most 1 GiB. Below 0: none.
+	// allocations instead of returning it to the system. 0: an eighth of the device's memory,
+	// at most 1 GiB. Below 0: none.
 	Kept int64
 	// Cubins are compiled kernels, as make cubins puts them into an archive (which
-	// zip.NewReader opens), and are loaded in place of compiling PTX where they fit the
-	// GPU, the driver and this version of the module. nil: those of a build with the tag
-	// cubins, or none.
+	// zip.NewReader opens), and replace the compilation of PTX where they fit the GPU, the
+	// driver and this version of the module. nil: the archive of a build with the tag cubins,
+	// or none.
 	Cubins fs.FS
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/restride/restride/internal/gpu/gputest"
 )
 
-// BenchmarkTransfer is the time of small transfers that are waited for.
+// BenchmarkTransfer is the time of small synchronous transfers.
 func BenchmarkTransfer(b *testing.B) {
 	dev := openTest(b)
 	q := gputest.Queue(b, dev)

@@ -6,8 +6,8 @@ import (
 	"github.com/restride/restride/internal/gpu"
 )
 
-// BeginCapture and EndCapture make a CUDA graph of the launches in between. The driver
-// keeps a copy of their arguments in it.
+// BeginCapture and EndCapture make a CUDA graph of the launches in between. The graph holds a
+// copy of their arguments.
 func (s *stream) BeginCapture() error {
 	err := s.driver.with(func(*frame) error { return s.driver.api.beginCapture(s.handle) })
 	s.capturing = err == nil
@@ -30,8 +30,8 @@ func (s *stream) EndCapture() (gpu.Graph, error) {
 	return &replay{s, exec}, nil
 }
 
-// dropCapture gives up what endCapture, which failed, has made so far, and ends a capture that
-// it has not: the stream would run nothing any more.
+// dropCapture destroys what a failed endCapture has made so far, and ends a capture that it has
+// not ended: otherwise the stream would run nothing any more.
 func (s *stream) dropCapture(f *frame, exec cuGraphExec) error {
 	api := s.driver.api
 	if exec == 0 {

@@ -14,7 +14,7 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
-// A captured chain of copies runs on what is in its buffers at the time.
+// A captured chain of copies uses the content of its buffers at the time of each run.
 func TestCapture(t *testing.T) {
 	dev := openTest(t)
 	q := gputest.Queue(t, dev)
@@ -44,7 +44,7 @@ func TestCapture(t *testing.T) {
 	}
 	assert.Equal(t, before.Launches+12, dev.Stats().Launches)
 	assert.Equal(t, before.DeviceToDevice+3*(8+8+16+16), dev.Stats().DeviceToDevice)
-	if !race.Enabled { // under it sync.Pool, which purego uses, forgets at random
+	if !race.Enabled { // under it, sync.Pool, which purego uses, drops items at random
 		assert.Zero(t, testing.AllocsPerRun(20, func() { assert.NoError(t, r.Run()) }))
 	}
 	require.NoError(t, r.Close())
@@ -62,8 +62,7 @@ func TestCapture(t *testing.T) {
 	require.ErrorIs(t, left.Close(), device.ErrClosed)
 }
 
-// Buffers that are freed, and launches that are forgotten, stay until the replay
-// is closed.
+// Freed buffers, and launches that the queue has dropped, stay until the replay is closed.
 func TestCaptureKeeps(t *testing.T) {
 	dev := openTest(t)
 	q := gputest.Queue(t, dev)
@@ -71,7 +70,7 @@ func TestCaptureKeeps(t *testing.T) {
 	var between device.Buffer
 	r, err := q.Capture(func() error {
 		var err error
-		between, err = dev.Alloc(1 << 12) // memory is not the queue's: it can be had
+		between, err = dev.Alloc(1 << 12) // memory is not the queue's: it is available
 		return errors.Join(err,
 			q.Fill(gputest.Words(between, 0, 1<<10), []byte{1, 2, 3, 4}),
 			q.Copy(gputest.Words(dst, 0, 1<<10), gputest.Words(between, 0, 1<<10)),
@@ -89,7 +88,7 @@ func TestCaptureKeeps(t *testing.T) {
 		require.NotEqual(t, held, at(), "the memory is in use")
 		require.NoError(t, q.Wait())
 	}
-	for i := range 1100 { // more than a queue remembers
+	for i := range 1100 { // more than a queue caches
 		require.NoError(t, q.Fill(gputest.Words(dst, int64(i%7), 1+int64(i/7)), []byte{byte(i), 0, 0, 0}))
 	}
 	require.NoError(t, r.Run())
@@ -137,7 +136,7 @@ func TestCaptureRefuses(t *testing.T) {
 	require.ErrorIs(t, err, device.ErrDriver, "the default stream cannot be captured")
 	require.NoError(t, legacy.Close())
 
-	// Other queues go on meanwhile.
+	// Other queues continue meanwhile.
 	r, err := record(func() error {
 		require.NoError(t, other.Write(b, 0, []byte{3, 0, 0, 0}))
 		require.NoError(t, other.Wait())
@@ -158,7 +157,7 @@ func TestCaptureRefuses(t *testing.T) {
 	require.NoError(t, dev.Close())
 }
 
-// A chain of tensor operations can be captured, with what it allocates.
+// A chain of tensor operations can be captured, including its allocations.
 func TestCaptureTensors(t *testing.T) {
 	dev := openTest(t)
 	s, err := tensor.NewStream(dev)

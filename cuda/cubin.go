@@ -11,10 +11,10 @@ import (
 // compiled from its PTX by the driver.
 type cubins struct {
 	files        fs.FS
-	architecture int // 0: there are none
+	architecture int // 0: none
 }
 
-// open takes the files of the options, or those of the build.
+// open opens the archive of the options, or of the build.
 func (c *cubins) open(o Options, capability int) error {
 	if c.files = o.Cubins; c.files == nil {
 		var err error
@@ -38,8 +38,8 @@ func (c *cubins) of(s planner.Spec, ptx []byte) []byte {
 	return image
 }
 
-// unfit reports whether an error of a cubin's loading says that the driver or the GPU
-// is not for it.
+// unfit reports whether an error of a cubin's loading means that the driver or the GPU does not
+// fit it.
 func unfit(err error) bool {
 	code := codeOf(err)
 	return code == codeInvalidImage || code == codeNoBinary

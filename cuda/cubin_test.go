@@ -44,8 +44,8 @@ func layoutOf(n int64) layout.Layout {
 	return l
 }
 
-// fills opens a device with some cubins, and fills words there. It returns how many
-// modules were tried.
+// fills opens a device with some cubins, and fills words there. It returns the number of
+// modules tried.
 func fills(t *testing.T, k knobs, files fs.FS) int {
 	dev, err := OpenWith(0, Options{Cubins: files})
 	require.NoError(t, err)
@@ -58,8 +58,8 @@ func fills(t *testing.T, k knobs, files fs.FS) int {
 	return tried
 }
 
-// A cubin that does not load, as the driver is too old for it, or that is of another
-// program, gives way to the PTX.
+// Where a cubin does not load, as the driver is too old, or is for another program, the PTX is
+// used.
 func TestCubinGivesWay(t *testing.T) {
 	k := simulated(t)
 	spec, text := fillKernel(t, openTest(t))
@@ -70,7 +70,7 @@ func TestCubinGivesWay(t *testing.T) {
 	assert.Equal(t, 1, fills(t, k, fstest.MapFS{cudakernels.CubinName(90, spec, text[1:]): {Data: []byte("\x7fELF")}}))
 	assert.Equal(t, 1, fills(t, k, fstest.MapFS{cudakernels.CubinName(80, spec, text): {Data: []byte("\x7fELF")}}))
 
-	k.turn(t, "FAIL", "cuModuleLoadDataEx=2:after=1") // another error is one
+	k.turn(t, "FAIL", "cuModuleLoadDataEx=2:after=1") // another error is reported
 	dev, err := OpenWith(0, Options{Cubins: fstest.MapFS{name: {Data: []byte("\x7fELF")}}})
 	require.NoError(t, err)
 	_, err = dev.driver.modules.get(spec)
@@ -78,7 +78,7 @@ func TestCubinGivesWay(t *testing.T) {
 	require.NoError(t, dev.Close())
 }
 
-// What ptxas makes of a kernel is loaded, and its PTX is not.
+// A kernel compiled by ptxas is loaded, instead of its PTX.
 func TestCubin(t *testing.T) {
 	ptxas, err := exec.LookPath("../build/nvcc/ptxas")
 	devicetest.Require(t, "ptxas", err)
@@ -92,7 +92,7 @@ func TestCubin(t *testing.T) {
 		require.NoError(t, err, "%s", log)
 		image, err := os.ReadFile(out)
 		require.NoError(t, err)
-		tried := 2 // another GPU's is refused
+		tried := 2 // the one for another GPU is refused
 		if architecture == 90 {
 			tried = 1
 		}

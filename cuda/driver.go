@@ -13,15 +13,15 @@ import (
 // driver is a CUDA device with a context.
 type driver struct {
 	api     api
-	number  uint64 // among all that were opened
+	number  uint64 // unique among all drivers
 	ordinal int
 	ctx     cuContext
 	primary bool // ctx is a reference to the device's primary context
 	info    device.Info
 	target  planner.Target
-	ordered bool   // memory comes in the order of a stream,
+	ordered bool   // memory is allocated in the order of a stream,
 	pool    cuPool // from this pool; 0: from the default one
-	keeps   int64  // how much freed memory the pool keeps at the most
+	keeps   int64  // the most freed memory that the pool keeps
 	heldMu  sync.Mutex
 	held    int64    // bytes of the pool that are in use
 	side    cuStream // for allocations, which wait for it
@@ -32,14 +32,14 @@ type driver struct {
 	sensors     sensors
 	sensorsOnce sync.Once
 
-	// life is read-locked by the calls of events, which may outlive the device.
+	// life is read-locked by calls of events, which may outlive the device.
 	life   sync.RWMutex
 	closed bool
 
 	mu     sync.Mutex
-	idle   []cuEvent // to be recorded again
+	idle   []cuEvent // for reuse
 	events map[cuEvent]struct{}
-	peers  map[uint64]bool // devices, by their number, whose memory was opened to this one, or cannot be
+	peers  map[uint64]bool // devices, by their number, whose memory is accessible, or cannot be
 }
 
 // newDriver returns a driver of a device, with a context of the caller's, or, for 0,
@@ -77,7 +77,7 @@ func newDriver(a api, ordinal int, ctx cuContext, o Options) (*driver, error) {
 	return d, nil
 }
 
-// releaseContext releases the primary context, which lives on for others who use it.
+// releaseContext releases the primary context, which lives on for its other users.
 func (d *driver) releaseContext() error {
 	if !d.primary {
 		return nil

@@ -46,7 +46,7 @@ func readEntries(text string) (map[string][]gpu.Parameter, error) {
 	}
 }
 
-// ptxWords are those of a PTX text, and its single marks.
+// ptxWords are the words of a PTX text, and its single marks.
 type ptxWords struct{ rest string }
 
 // next returns the next word; "": there is none.
@@ -78,8 +78,7 @@ func (w *ptxWords) next() string {
 	}
 }
 
-// parameters reads what is behind a kernel's name: "( .param .u64 a, ...)", if it is
-// there.
+// parameters reads the list behind a kernel's name, if any: "( .param .u64 a, ...)".
 func (w *ptxWords) parameters() ([]gpu.Parameter, bool) {
 	before := w.rest
 	if w.next() != "(" {
@@ -138,8 +137,8 @@ func (w *ptxWords) parameter() (p gpu.Parameter, ok bool) {
 	}
 }
 
-// ptxType returns what a parameter of a type, as ".u64", may get. A number of 64 bits
-// may be a pointer.
+// ptxType returns the kinds of value for a parameter of a type, such as ".u64". A number of 64
+// bits may be a pointer.
 func ptxType(name string) (kind gpu.Kind, bytes int) {
 	if len(name) < 3 {
 		return 0, 0

@@ -9,9 +9,9 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// ErrLost says that a kernel in the device's context failed, whosever it was, and the
-// context with it, or that the context was destroyed. Every later call fails; the device can only be closed. Other
-// devices go on.
+// ErrLost means that a kernel in the device's context failed, possibly another library's, and
+// destroyed the context, or that the context was destroyed otherwise. Every later call fails;
+// the device can only be closed. Other devices are not affected.
 var ErrLost = errors.New("the device's context is lost: all that is left is to close it")
 
 // Codes of CUDA's driver that are handled.
@@ -59,14 +59,14 @@ func driverError(call string, code int64, name, log string) error {
 		return fmt.Errorf("%w: %w", device.ErrOutOfMemory, err)
 	case code == codeNotSupported:
 		return fmt.Errorf("%w: %w", device.ErrUnsupported, err)
-	// Of other calls it may be the context of another device that is meant.
+	// For other calls the error may refer to the context of another device.
 	case lost[code], code == codeInvalidContext && call == "cuCtxSetCurrent":
 		return fmt.Errorf("%w: %w", ErrLost, err)
 	}
 	return err
 }
 
-// hints say what keeps the driver from starting, by the code of cuInit.
+// hints explain why the driver does not start, by the code of cuInit.
 var hints = map[int64]string{
 	34:  "the library is a stub, for linking only",
 	46:  "another process has the GPU for itself, or it is just being reset",
@@ -88,7 +88,7 @@ func startError(name string, err error) error {
 	return fmt.Errorf("%w: the NVIDIA driver %s does not start%s: %w", device.ErrNoDevice, name, hint, err)
 }
 
-// minVersion is the oldest version of a driver that has all that is needed: CUDA 11.0.
+// minVersion is the oldest driver version with all required functions: CUDA 11.0.
 const minVersion = 11000
 
 // checkVersion refuses a driver that is too old.
@@ -102,10 +102,10 @@ func checkVersion(name string, v int) error {
 
 func versionString(v int) string { return fmt.Sprintf("%d.%d", v/1000, v%1000/10) }
 
-// errNoReplay is a capture's error with drivers that lack graphs.
+// errNoReplay is the error of captures with drivers that lack graphs.
 var errNoReplay = layout.Errorf(device.ErrUnsupported, "Capture", "this driver cannot replay work: it is for a CUDA before 11.4")
 
-// errNoParameters is the error of a cubin's kernel with drivers that tell too little.
+// errNoParameters is the error for a cubin's kernel with drivers that do not report parameters.
 var errNoParameters = layout.Errorf(device.ErrUnsupported, "Load", "this driver does not tell what parameters a cubin's kernel has: it is for a CUDA before 12.4; load PTX")
 
 // text returns the C string in a slice.

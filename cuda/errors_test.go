@@ -14,7 +14,7 @@ import (
 	"github.com/restride/restride/internal/gpu/gputest"
 )
 
-// What a driver has only of late may be missing.
+// Functions that only recent drivers have may be missing.
 func TestOptionalFunctions(t *testing.T) {
 	dev := openTest(t)
 	plain, err := newDevice(older(dev.driver.api), 0, 0, Options{})
@@ -29,8 +29,8 @@ func TestOptionalFunctions(t *testing.T) {
 	require.NoError(t, plain.Close())
 }
 
-// A call of the driver that fails gives an error that names it; the device works
-// when it does not fail any more.
+// A failing call of the driver gives an error that names it; the device works again when the
+// call does.
 func TestFailedCalls(t *testing.T) {
 	k := simulated(t)
 	for fail, c := range map[string]struct {
@@ -78,7 +78,7 @@ func TestFailedCalls(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			return dev.Close() // or its context is that of the tests that follow
+			return dev.Close() // otherwise its context would be that of later tests
 		}, device.ErrOutOfMemory, "cuDevicePrimaryCtxRetain"},
 	} {
 		t.Run(fail, func(t *testing.T) {
@@ -117,7 +117,7 @@ func fillOne(_ *Device, q device.Queue, b device.Buffer) error {
 
 // The default build has neither a C compiler's nor another package's driver.
 func TestDefaultBuild(t *testing.T) {
-	_, err := os.Stat("api.go") // not so for a test binary on another machine
+	_, err := os.Stat("api.go") // absent when the test binary runs on another machine
 	devicetest.Require(t, "compilers", err)
 	out, err := exec.Command("go", "list", "-deps", "-f", "{{.ImportPath}} {{.Standard}} {{.Imports}}", "../...").CombinedOutput()
 	require.NoError(t, err, "%s", out)

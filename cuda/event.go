@@ -44,8 +44,8 @@ func (s *stream) WaitFor(e gpu.Event) error {
 	return s.driver.checkBoth(&s.thread.frame, of.driver, s.driver.api.waitEvent(&s.thread.frame, s.handle, of.handle))
 }
 
-// newEvent returns an event that is not in use. One that is recorded again does not
-// change what streams wait for that were told to wait for it before.
+// newEvent returns an event that is not in use. Recording it again does not affect streams that
+// already wait for it.
 func (d *driver) newEvent() (cuEvent, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -67,7 +67,7 @@ func (d *driver) reuse(e cuEvent) {
 	d.mu.Unlock()
 }
 
-// with calls f unless the device is closed. Several events may be waited for at once.
+// with calls f unless the device is closed. Several events may be waited for concurrently.
 func (e *event) with(f func() error) error {
 	e.driver.life.RLock()
 	defer e.driver.life.RUnlock()
@@ -77,7 +77,7 @@ func (e *event) with(f func() error) error {
 	return f()
 }
 
-// Done waits for the work if the driver does not say whether it is done.
+// Done waits for the work if the driver does not report whether it is done.
 func (e *event) Done() bool {
 	done := true
 	_ = e.with(func() error {
@@ -92,7 +92,7 @@ func (e *event) Done() bool {
 	return done
 }
 
-// Wait asks until the work is done if the driver does not wait for it.
+// Wait polls until the work is done if the driver's wait fails.
 func (e *event) Wait() error {
 	return e.with(func() error {
 		return e.driver.over(e.await, func() error {

@@ -10,7 +10,7 @@ import (
 	"github.com/restride/restride/internal/gpu/gputest"
 )
 
-// The driver keeps the time of events, and takes it along.
+// The driver keeps the time of events: it is lost when the device is closed.
 func TestSinceOfClosedDevice(t *testing.T) {
 	dev := openTest(t)
 	e, err := gputest.Queue(t, dev).Record()
@@ -21,7 +21,7 @@ func TestSinceOfClosedDevice(t *testing.T) {
 	require.ErrorIs(t, err, device.ErrClosed)
 }
 
-// Few events of the driver serve many of ours.
+// A few events of the driver serve many of this package.
 func TestEventsAreReused(t *testing.T) {
 	k := simulated(t)
 	dev := openTest(t)

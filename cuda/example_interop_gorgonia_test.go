@@ -35,7 +35,7 @@ func ExampleAdoptCU() {
 	host := []float32{1, 2, 3, 4, 5, 6}
 	must(cu.MemcpyHtoDAsync(memory, unsafe.Pointer(&host[0]), 24, stream))
 
-	// The same, adopted: nothing is copied, and nothing is owned.
+	// The same objects, adopted: without copies, and without ownership.
 	dev, err := cuda.AdoptCU(ctx, cuda.Options{})
 	must(err)
 	q, err := dev.AdoptCUStream(stream)

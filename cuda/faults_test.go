@@ -52,7 +52,7 @@ func (d *faultyDriver) Fail(f faults.Fault) {
 func (d *faultyDriver) Injected() int { return d.counter("injected") }
 
 // sweepTarget is the program on two simulated devices, which are slow at random. Contexts
-// live on from one run to the next, so that what is not given back is seen.
+// survive from one run to the next, so that leaks are found.
 func sweepTarget(d *faultyDriver) *faults.Target {
 	return &faults.Target{
 		Driver: d,
@@ -124,8 +124,8 @@ func adopted(p *faults.Program) error {
 	return errors.Join(same.Free(), q.Close())
 }
 
-// TestFaults fails each call of the driver, and holds what becomes of a program of all kinds
-// of work against what it should: as many faults as RESTRIDE_FAULTS says, else a sample.
+// TestFaults fails each call of the driver, and checks the outcome of a program with all kinds
+// of work: as many faults as RESTRIDE_FAULTS says, otherwise a sample.
 func TestFaults(t *testing.T) {
 	if os.Getenv(child) == "" {
 		out, err := inChild(t, "^TestFaults$", "RESTRIDE_SIM_DEVICES=2", "RESTRIDE_SIM_DELAY=60")

@@ -13,12 +13,12 @@ import (
 // cuResource is a CUgraphicsResource.
 type cuResource uintptr
 
-// glAPI is the part of an api for memory in common with GL. Calls are made on the thread of
-// a GL context.
+// glAPI is the part of an api for memory shared with GL. Calls are made on the thread of a GL
+// context.
 type glAPI interface {
 	// hasGL reports whether the driver has the functions.
 	hasGL() bool
-	// onGL reports whether a device is one that the GL context is on.
+	// onGL reports whether the GL context is on a device.
 	onGL(ordinal int) (bool, error)
 	registerGL(name, flags uint32) (cuResource, error)
 	unregister(cuResource) error
@@ -30,13 +30,13 @@ type glAPI interface {
 // Flags of cuGraphicsGLRegisterBuffer.
 var registerFlags = map[device.GLUse]uint32{device.GLReadWrite: 0, device.GLRead: 1, device.GLWrite: 2}
 
-// allDevices is a CUGLDeviceList: those that a GL context is on, not only those of a frame.
+// allDevices is a CUGLDeviceList: all devices of a GL context, not only those of a frame.
 const allDevices = 1
 
-// mostGLDevices is more than the GPUs that one GL context is on.
+// mostGLDevices exceeds the number of GPUs of one GL context.
 const mostGLDevices = 16
 
-// CheckGL asks the driver which devices the GL context that is current is on.
+// CheckGL asks the driver for the devices of the current GL context.
 func (d *driver) CheckGL(c glcontext.Context) error {
 	const op = "CheckGL"
 	if !d.api.hasGL() {
@@ -81,8 +81,8 @@ type glMem struct {
 	resource cuResource
 }
 
-// Ordered: cuGraphicsMapResources and cuGraphicsUnmapResources order a stream's work and
-// GL's.
+// Ordered: cuGraphicsMapResources and cuGraphicsUnmapResources order the work of the stream and
+// of GL.
 func (m *glMem) Ordered() bool { return true }
 
 func (m *glMem) Acquire(on gpu.Stream) (gpu.Mem, error) {
@@ -108,7 +108,7 @@ func (m *glMem) Acquire(on gpu.Stream) (gpu.Mem, error) {
 	return &memory{at: at}, nil
 }
 
-// check refuses memory that is not what was shared, or that kernels cannot work on.
+// check refuses memory that differs from the shared buffer, or that kernels cannot access.
 func (m *glMem) check(at cuDevicePtr, bytes int64) error {
 	const op = "Acquire"
 	switch {

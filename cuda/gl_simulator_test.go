@@ -50,8 +50,8 @@ func TestGLFaults(t *testing.T) {
 	}
 }
 
-// lend acquires a buffer of 64 bytes, and returns a second Buffer over its memory, of
-// which the device does not know that it is GL's.
+// lend acquires a buffer of 64 bytes, and returns a second Buffer over its memory, which the
+// device does not know to belong to GL.
 func lend(t *testing.T, gl *gputest.GL, dev *Device, use device.GLUse) (device.GLBuffer, *gpu.Queue, device.Buffer) {
 	b, err := dev.ShareGL(gl.Buffer(t, make([]byte, 64)), use)
 	require.NoError(t, err)
@@ -115,7 +115,7 @@ func deletedMapped(t *testing.T, gl *gputest.GL, dev *Device) error {
 	return m.Release(q.Stream())
 }
 
-// Calls that the device does not make.
+// Calls that the device never makes.
 func TestSimulatedGraphics(t *testing.T) {
 	simulated(t)
 	gl, dev := openGL(t)
@@ -159,8 +159,7 @@ func TestSimulatedGraphics(t *testing.T) {
 	code(invalidHandle, mapIt)
 }
 
-// The address is a new one each time; what GL had is gone where it is discarded; and GL may
-// not use what is lent.
+// The address changes each time; a discarded content is gone; and GL cannot use a lent buffer.
 func TestSimulatedGLMemory(t *testing.T) {
 	simulated(t)
 	gl, dev := openGL(t)

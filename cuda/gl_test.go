@@ -17,7 +17,7 @@ func openGL(t *testing.T) (*gputest.GL, *Device) {
 	gl, err := gputest.NewGL(t)
 	devicetest.Require(t, "gl", err)
 	dev := openTest(t)
-	if err := dev.CheckGL(); err != nil { // a GPU whose driver's EGL is not there
+	if err := dev.CheckGL(); err != nil { // a GPU whose driver has no EGL installed
 		t.Skip(err)
 	}
 	return gl, dev
@@ -27,8 +27,8 @@ func TestShareGL(t *testing.T) {
 	gputest.ShareGL(t, func(t *testing.T) (*gputest.GL, device.Device) { return openGL(t) })
 }
 
-// TestShareGLSlowly runs it anew where the device is slow at random; and where events are
-// not waited for, which it must find.
+// TestShareGLSlowly runs it again where the device is slow at random; and without waits for
+// events, which it must detect.
 func TestShareGLSlowly(t *testing.T) {
 	if os.Getenv(child) != "" {
 		t.Skip("in a process of its own")
@@ -39,7 +39,7 @@ func TestShareGLSlowly(t *testing.T) {
 	require.NoError(t, err, "%s", out)
 	require.Contains(t, out, "--- PASS: TestShareGL/Queues ")
 
-	// Delays far beyond what the host takes for a call, however loaded it is.
+	// Delays far beyond the duration of the host's calls, on any load.
 	out, err = inChild(t, "^TestShareGL$/^(Order|Queues)$", "RESTRIDE_SIM_DELAY=3000", "RESTRIDE_SIM_PLANT=skipwait")
 	require.Error(t, err, "%s", out)
 	assert.Contains(t, out, "--- PASS: TestShareGL/Order ")
@@ -76,8 +76,7 @@ func TestGLElsewhere(t *testing.T) {
 	require.NoError(t, other.Close())
 }
 
-// Once, a want of memory in the first call of a queue made all of its later work count as
-// done.
+// If the first call of a queue runs out of memory, its later work must not count as done.
 func TestBugAcquireWithoutMemory(t *testing.T) {
 	k := simulated(t)
 	gl, dev := openGL(t)
@@ -102,7 +101,7 @@ func TestBugAcquireWithoutMemory(t *testing.T) {
 	assert.True(t, e.Done())
 }
 
-// Memory that is not what was shared, and memory that kernels cannot work on.
+// Memory that differs from the shared buffer, and memory that kernels cannot access.
 func TestGLMemory(t *testing.T) {
 	m := &glMem{name: 3, bytes: 64}
 	require.NoError(t, m.check(4096, 64))
@@ -114,7 +113,7 @@ func TestGLMemory(t *testing.T) {
 	assert.ErrorContains(t, err, "GL buffer 3 is at address 0x1008")
 }
 
-// Where the driver refuses, nothing is left half done.
+// After a refusal of the driver, nothing is left half done.
 func TestGLFailures(t *testing.T) {
 	k := simulated(t)
 	gl, dev := openGL(t)
@@ -156,7 +155,7 @@ func TestGLFailures(t *testing.T) {
 	require.NoError(t, b.Close())
 	assert.Equal(t, before, k.counter("resources"))
 
-	// Close of the device where the context is not current: it says what it left.
+	// Close of the device where the context is not current: it reports what it left.
 	lost, err := dev.ShareGL(name, device.GLReadWrite)
 	require.NoError(t, err)
 	gputest.Elsewhere(func() { err = dev.Close() })

@@ -17,8 +17,8 @@ import (
 	"github.com/restride/restride/internal/gpu/gputest"
 )
 
-// What a program does beside this module that a GPU may punish, as an engine does it:
-// straight at the driver.
+// Actions of a program outside this module that fail on a GPU, made directly at the driver as
+// an engine does.
 
 // engine is the driver's library.
 type engine struct {
@@ -40,8 +40,8 @@ func (e engine) call(want int, name string, arguments ...uintptr) {
 	require.Equal(e.t, want, int(int32(dl.Call(f, arguments...))), name)
 }
 
-// enter makes a context current on the thread, which is the goroutine's from now on, and
-// ends with it: other tests find none with contexts of ours.
+// enter makes a context current on the thread, to which the goroutine is bound from now on, and
+// which ends with it: other tests never see this context.
 func (e engine) enter(ctx uintptr) {
 	runtime.LockOSThread()
 	e.call(0, "cuCtxSetCurrent", ctx)
@@ -50,8 +50,8 @@ func (e engine) enter(ctx uintptr) {
 // The modes of captures.
 const captureGlobal, captureThreadLocal = 0, 1
 
-// Another thread's capture in global mode forbids queries of events: that counted as
-// done, so that memory in use was given out again. And the query ended the capture.
+// Another thread's capture in global mode forbids queries of events: such an error must not
+// count as done, or memory in use would be reused; and the query must not end the capture.
 func TestBugEventUnderGlobalCapture(t *testing.T) {
 	k := simulated(t)
 	dev := openTest(t)
@@ -90,7 +90,7 @@ func TestBugEventUnderGlobalCapture(t *testing.T) {
 	k.turn(t, "DELAY", "0")
 	require.NoError(t, event.Wait())
 	assert.True(t, event.Done())
-	gputest.Alloc(t, dev, 3<<20) // new memory, and a new kernel, can be had
+	gputest.Alloc(t, dev, 3<<20) // new memory, and a new kernel, are available
 	y := gputest.Alloc(t, dev, 1<<12)
 	require.NoError(t, q.Fill(gputest.Matrix(y, []int64{3, 5}, []int64{50, 2}), []byte{1, 2, 3, 4}))
 	require.NoError(t, q.Read(make([]byte, 8), y, 0))
@@ -100,8 +100,8 @@ func TestBugEventUnderGlobalCapture(t *testing.T) {
 
 const nonBlockingStream = 1
 
-// slow queues work that takes a while, and returns an event behind it, and what is true when
-// the work is over.
+// slow queues work that lasts a while, and returns an event after it, and a function that
+// reports whether it is over.
 func slow(t *testing.T, k knobs, dev *Device) (q device.Queue, e device.Event, over func() bool) {
 	q = gputest.Queue(t, dev)
 	b := gputest.Alloc(t, dev, 64)
@@ -115,9 +115,9 @@ func slow(t *testing.T, k knobs, dev *Device) (q device.Queue, e device.Event, o
 	return q, e, func() bool { return k.counter("kernels") == before+40 }
 }
 
-// An event is done when the work is over, also if the driver does not answer the question.
-// If that is because the context is lost, nothing succeeds any more, even if no other call
-// of the driver says so.
+// An event is done when the work is over, even if the driver does not answer the query. If that
+// is because the context is lost, nothing succeeds any more, even if no other call of the
+// driver fails.
 func TestBugEventQueryFails(t *testing.T) {
 	k := simulated(t)
 	for fail, gone := range map[string]bool{
@@ -157,7 +157,7 @@ func TestBugEventQueryFails(t *testing.T) {
 	}
 }
 
-// What frees is tried again if it could not begin: nobody else does it.
+// A call that frees is repeated if it could not begin, as no other call frees the memory.
 func TestBugFreeDoesNotBegin(t *testing.T) {
 	k := simulated(t)
 	dev := openTest(t)
@@ -169,7 +169,7 @@ func TestBugFreeDoesNotBegin(t *testing.T) {
 	assert.Equal(t, 1, k.counter("cuMemFreeHost")-before)
 }
 
-// What the driver does not tell of an engine's stream or memory is not taken for harmless.
+// If the driver does not answer about an engine's stream or memory, the call is refused.
 func TestBugUnknownOfAdopted(t *testing.T) {
 	k := simulated(t)
 	dev := openTest(t)
@@ -185,7 +185,7 @@ func TestBugUnknownOfAdopted(t *testing.T) {
 	require.NoError(t, fillOne(dev, q, b))
 }
 
-// A capture that the driver does not end is ended all the same: the stream runs work again.
+// A capture that the driver fails to end is ended even so: the stream runs work again.
 func TestBugCaptureFails(t *testing.T) {
 	k := simulated(t)
 	for _, fail := range []string{"cuStreamEndCapture=999:times=1", "cuGraphInstantiateWithFlags=1:times=1", "cuGraphDestroy=1:times=1"} {
@@ -205,7 +205,7 @@ func TestBugCaptureFails(t *testing.T) {
 	}
 }
 
-// A wait is over when the work is, also if the driver refuses to wait.
+// A wait returns when the work is over, even if the driver refuses to wait.
 func TestBugWaitFails(t *testing.T) {
 	k := simulated(t)
 	for fail, gone := range map[string]bool{
@@ -229,8 +229,8 @@ func TestBugWaitFails(t *testing.T) {
 	}
 }
 
-// A context that others destroyed is no longer valid: that is lost, too. Of a call on
-// another device's context the same code says nothing.
+// A context that others destroyed is invalid: the device is lost, too. The same code from a
+// call on another device's context has no effect.
 func TestBugInvalidContextIsLost(t *testing.T) {
 	k := simulated(t)
 	dev := openTest(t)
@@ -249,8 +249,8 @@ func TestBugInvalidContextIsLost(t *testing.T) {
 	require.Error(t, dev.driver.gone())
 }
 
-// Memory of another context of the same GPU was adopted: the first kernel on it takes
-// the context along.
+// Memory of another context of the same GPU must not be adopted: the first kernel on it would
+// destroy the context.
 func TestBugAdoptMemoryOfAnotherContext(t *testing.T) {
 	dev := openTest(t)
 	e := newEngine(t)
@@ -263,7 +263,7 @@ func TestBugAdoptMemoryOfAnotherContext(t *testing.T) {
 	require.ErrorIs(t, err, device.ErrInvalid)
 	assert.ErrorContains(t, err, "another context")
 
-	// What is of a pool is the device's, whichever context asked for it.
+	// Memory of a pool belongs to the device, whichever context asked for it.
 	e.call(0, "cuMemAllocAsync", uintptr(unsafe.Pointer(at)), 256, 0)
 	e.call(0, "cuCtxSynchronize")
 	b, err := dev.AdoptHandle(*at, 256, nil)
@@ -273,8 +273,8 @@ func TestBugAdoptMemoryOfAnotherContext(t *testing.T) {
 	require.NoError(t, q.Wait())
 }
 
-// Work on an adopted stream became part of a capture of its owner's, and a wait ended
-// that.
+// Work on an adopted stream must not become part of its owner's capture, nor a wait end that
+// capture.
 func TestBugAdoptedStreamUnderCapture(t *testing.T) {
 	dev := openTest(t)
 	e := newEngine(t)
@@ -322,8 +322,8 @@ func TestBugAdoptedStreamUnderCapture(t *testing.T) {
 	require.NoError(t, dev.Close())
 }
 
-// The default pool gives all freed memory back to the system at each wait, of which an
-// allocation is one.
+// The default pool returns all freed memory to the system at each wait, including an
+// allocation's.
 func TestBugPoolKeepsNothing(t *testing.T) {
 	k := simulated(t)
 	pools := k.counter("pools")

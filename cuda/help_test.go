@@ -18,9 +18,9 @@ import (
 	"github.com/restride/restride/internal/dl"
 )
 
-// Tests run on the library that RESTRIDE_LIBCUDA names, else on the machine's
-// GPUs, else on the simulator. With the tag gorgonia, the library is the one that
-// the system's loader finds: make gorgonia has it find the simulator, and names it.
+// Tests run on the library that RESTRIDE_LIBCUDA names, else on the machine's GPUs, else on the
+// simulator. With the tag gorgonia, it is the library that the system's loader finds: make
+// gorgonia makes it find the simulator, and names it.
 func TestMain(m *testing.M) {
 	if os.Getenv(library) == "" && !gpuHere() {
 		if path, err := simulatorPath(); err == nil {
@@ -44,7 +44,7 @@ var simulatorPath = sync.OnceValues(func() (string, error) {
 	}
 	sources, _ := filepath.Glob("simulator/*")
 	for _, s := range sources {
-		_, _ = os.Stat(s) // so that go test's cache knows what the tests depend on
+		_, _ = os.Stat(s) // so that go test's cache knows the dependencies
 	}
 	cmd := exec.Command("make", "cuda-sim")
 	cmd.Dir = ".."
@@ -71,7 +71,7 @@ func openTest(tb testing.TB) *Device {
 // knobs are the simulator's own functions.
 type knobs struct{ set, count uintptr }
 
-// simulated returns the knobs, or ends a test that is on a real driver.
+// simulated returns the knobs, or skips a test that runs on a real driver.
 func simulated(t *testing.T) knobs {
 	t.Helper()
 	require.NoError(t, openTest(t).Close())
@@ -101,7 +101,7 @@ func (k knobs) say(name, value string) {
 	dl.Call(k.set, uintptr(unsafe.Pointer(&n[0])), uintptr(unsafe.Pointer(&v[0])))
 }
 
-// counter is how often a function was called, or a number of things.
+// counter is the number of calls of a function, or of other things.
 func (k knobs) counter(name string) int {
 	n := append([]byte(name), 0)
 	return int(dl.Call(k.count, uintptr(unsafe.Pointer(&n[0]))))
@@ -110,8 +110,8 @@ func (k knobs) counter(name string) int {
 // child is a variable that tells a test that it runs in a process of its own.
 const child = "RESTRIDE_TEST_CHILD"
 
-// inChild runs a test anew on the simulator, in a process of its own with more
-// variables, and returns what it printed.
+// inChild runs a test again on the simulator, in a process of its own with more variables, and
+// returns its output.
 func inChild(t *testing.T, test string, env ...string) (string, error) {
 	t.Helper()
 	path, err := simulatorPath()

@@ -18,8 +18,8 @@ type Handles struct {
 // closed, or for as long as somebody else retains it.
 func (d *Device) Handles() Handles { return Handles{uintptr(d.driver.ctx), d.driver.ordinal} }
 
-// Library returns the driver's library, for a binding of the program's own: the name or
-// path that it was found by, and its handle, as dlopen or LoadLibrary return it.
+// Library returns the driver's library, for the program's own binding: the name or path that it
+// was found by, and its handle, as dlopen or LoadLibrary return it.
 func Library() (path string, handle uintptr, err error) {
 	a, err := openAPI()
 	if err != nil {
@@ -53,8 +53,8 @@ func StreamOf(q device.Queue) uintptr {
 	return 0
 }
 
-// Adopt makes a device of an engine's context, which must live until the device is
-// closed, and which Close leaves as it is.
+// Adopt makes a device of an engine's context, which must live until the device is closed, and
+// which Close does not destroy.
 func Adopt(h Handles, o Options) (*Device, error) {
 	const op = "Adopt"
 	a, err := openAPI()
@@ -132,14 +132,13 @@ func (d *Device) checkLocation(op string, at cuDevicePtr, bytes int64) error {
 	return nil
 }
 
-// perThread is the default stream of the calling thread, which a goroutine does not
-// choose.
+// perThread is the default stream of the calling thread, which a goroutine cannot choose.
 const perThread = 2
 
 // AdoptStream makes a queue of an engine's CUstream of the same context; 0 is the
-// legacy default stream. The stream must live until the queue is closed. Close waits
-// for all work on it, also the engine's, and leaves it as it is. While the engine
-// captures the stream, calls of the queue are device.ErrInvalid.
+// legacy default stream. The stream must live until the queue is closed. Close waits for all
+// work on it, also the engine's, and does not destroy it. While the engine captures the stream,
+// calls of the queue are device.ErrInvalid.
 func (d *Device) AdoptStream(handle uintptr) (device.Queue, error) {
 	const op = "AdoptStream"
 	var q device.Queue

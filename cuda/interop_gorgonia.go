@@ -9,9 +9,9 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// AdoptCU is [Adopt] for a context of gorgonia.org/cu, of whichever device. The context
-// must live until the device is closed: that of a *cu.Ctx is destroyed when the *cu.Ctx
-// is garbage. It may be current on other threads, as that of a *cu.Ctx is on its own.
+// AdoptCU is [Adopt] for a context of gorgonia.org/cu, of any device. The context must live
+// until the device is closed: the context of a *cu.Ctx is destroyed when the *cu.Ctx is
+// garbage. It may be current on other threads, such as the *cu.Ctx's own.
 func AdoptCU(ctx cu.CUContext, o Options) (*Device, error) {
 	a, err := openAPI()
 	if err != nil {

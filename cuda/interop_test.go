@@ -33,7 +33,7 @@ func TestAdopt(t *testing.T) {
 	})
 }
 
-// The default stream is a stream, too, and a part of an allocation is memory.
+// The default stream is a valid stream, and a part of an allocation is valid memory.
 func TestAdoptDefaultStream(t *testing.T) {
 	dev := openTest(t)
 	q, err := dev.AdoptStream(0)

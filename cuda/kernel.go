@@ -19,8 +19,8 @@ import (
 // mangles unless the source says extern "C". PTX that does not compile is a
 // *device.DriverError with the driver's log.
 //
-// Of what parameters the kernel has, PTX tells, and of a cubin's the driver, from CUDA
-// 12.4 on: with older ones, a cubin is device.ErrUnsupported.
+// The kernel's parameters are read from PTX or, for a cubin, from the driver, from CUDA 12.4
+// on: with older ones, a cubin is device.ErrUnsupported.
 func (d *Device) Load(image []byte, name string) (device.Kernel, error) {
 	const op = "Load"
 	if strings.ContainsRune(name, 0) || name == "" {
@@ -44,8 +44,8 @@ func (d *Device) Load(image []byte, name string) (device.Kernel, error) {
 	return k, nil
 }
 
-// checkImage reports whether an image is PTX or a cubin, of which the driver would read
-// what is not there.
+// checkImage reports whether an image is PTX or a complete cubin: the driver would read beyond
+// a truncated one.
 func checkImage(image []byte) (ptx bool, err error) {
 	if bytes.HasPrefix(image, []byte("\x7fELF")) {
 		f, err := elf.NewFile(bytes.NewReader(plainELF(image)))
@@ -66,8 +66,8 @@ func checkImage(image []byte) (ptx bool, err error) {
 	return true, nil
 }
 
-// plainELF is a cubin as other readers of ELF take it: newer ones have the version of CUDA
-// where the format has that of ELF, which is 1.
+// plainELF is a cubin in a form that other readers of ELF accept: newer ones have the version
+// of CUDA in the field for the version of ELF, which is 1.
 func plainELF(cubin []byte) []byte {
 	const at = 20 // in the header
 	if len(cubin) < at+4 {
@@ -78,12 +78,12 @@ func plainELF(cubin []byte) []byte {
 	return plain
 }
 
-// userKernel is a kernel of the user's, in a module of its own.
+// userKernel is a user's kernel, in a module of its own.
 type userKernel struct {
 	driver     *driver
 	module     cuModule
 	function   cuFunction
-	most       int // threads in a block; 0: the driver does not tell
+	most       int // threads in a block; 0: not reported
 	parameters []gpu.Parameter
 }
 
@@ -113,22 +113,21 @@ func (u *userKernel) load(image []byte, ptx bool, name string) error {
 	}
 	u.module = m
 	u.most, err = api.functionAttribute(u.function, maxThreads)
-	_ = u.driver.check(err) // launches tell if there are too many
+	_ = u.driver.check(err) // launches report it if there are too many
 	return nil
 }
 
-// maxThreads and maxShared are attributes of a function: how many threads a block may
-// have, and how much shared memory a launch may add.
+// maxThreads and maxShared are attributes of a function: the most threads of a block, and the
+// most shared memory that a launch may add.
 const (
 	maxThreads = 0
 	maxShared  = 8
 )
 
-// mostParameters bounds the parameters that are asked for: on all GPUs they have less
-// than 32 KiB together.
+// mostParameters bounds the query: on all GPUs, the parameters have less than 32 KiB in total.
 const mostParameters = 1 << 15
 
-// ask asks the driver for the parameters.
+// ask queries the driver for the parameters.
 func (u *userKernel) ask() ([]gpu.Parameter, error) {
 	var all []gpu.Parameter
 	for i := range mostParameters {
@@ -153,7 +152,7 @@ func (u *userKernel) Release() error {
 	return u.driver.giveBack(func(*frame) error { return u.driver.api.unload(u.module) })
 }
 
-// LaunchProgram queues a kernel of the user's.
+// LaunchProgram queues a user's kernel.
 func (s *stream) LaunchProgram(p gpu.Program, grid, block [3]uint32, values []gpu.Value, shared uint32) error {
 	u := p.(*userKernel)
 	data, at := pack(values)
@@ -161,7 +160,7 @@ func (s *stream) LaunchProgram(p gpu.Program, grid, block [3]uint32, values []gp
 		return err
 	}
 	defer s.driver.leave(&s.thread)
-	if shared > 48<<10 { // beyond that a kernel has to be told
+	if shared > 48<<10 { // more must be allowed explicitly
 		if err := s.driver.api.setFunctionAttribute(u.function, maxShared, int(shared)); err != nil {
 			return s.driver.check(err)
 		}
@@ -169,7 +168,7 @@ func (s *stream) LaunchProgram(p gpu.Program, grid, block [3]uint32, values []gp
 	return s.driver.check(s.driver.api.launchUser(&s.thread.frame, u.function, grid, block, shared, s.handle, data, at))
 }
 
-// pack lays the values of a launch one behind the other, each from where at says.
+// pack lays out the values of a launch at the offsets at.
 func pack(values []gpu.Value) (data []byte, at []uint32) {
 	for i := range values {
 		data = append(data, make([]byte, -len(data)&15)...)

@@ -28,7 +28,7 @@ func TestUserKernels(t *testing.T) {
 	})
 }
 
-// Numbers of all widths, a struct, loops, and memory of an item's own.
+// Numbers of all widths, a struct, loops, and private memory.
 func TestLoadKinds(t *testing.T) {
 	dev := openTest(t)
 	k, err := dev.Load(append(userPTX, 0), "kinds")
@@ -99,7 +99,7 @@ func TestLoadErrors(t *testing.T) {
 	require.ErrorIs(t, err, device.ErrClosed)
 }
 
-// What a user's kernel does wrong is an error of the work, as anybody's.
+// An error of a user's kernel is an error of the work, as for any kernel.
 func TestUserKernelFaults(t *testing.T) {
 	if os.Getenv(child) == "" {
 		out, err := inChild(t, "^TestUserKernelFaults$")
@@ -117,12 +117,12 @@ func TestUserKernelFaults(t *testing.T) {
 	}
 }
 
-// olderDriver does not tell what parameters a kernel has.
+// olderDriver does not report a kernel's parameters.
 type olderDriver struct{ api }
 
 func (olderDriver) parameter(cuFunction, int) (int, bool, error) { return 0, false, errNoParameters }
 
-// A cubin's parameters are the driver's to tell.
+// A cubin's parameters come from the driver.
 func TestLoadCubin(t *testing.T) {
 	ptxas, err := exec.LookPath("../build/nvcc/ptxas")
 	devicetest.Require(t, "ptxas", err)
@@ -150,7 +150,7 @@ func TestLoadCubin(t *testing.T) {
 	_, err = dev.Load(image[:len(image)/2], spec.String())
 	require.ErrorIs(t, err, device.ErrInvalid)
 
-	// A driver that does not tell, and one that fails.
+	// A driver that does not report them, and one that fails.
 	s := simulated(t)
 	told := dev.driver.api
 	dev.driver.api = olderDriver{told}

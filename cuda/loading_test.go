@@ -11,17 +11,17 @@ import (
 	"github.com/restride/restride/internal/planner"
 )
 
-// loading is what a kernel costs to load, and what it takes of a multiprocessor.
+// loading is the cost of loading a kernel, and its use of a multiprocessor.
 type loading struct {
 	Kernel    string
 	MS        float64
-	Registers int // of a thread
-	Local     int // bytes of a thread's own memory: spilled registers
-	Shared    int // bytes of a block
+	Registers int // per thread
+	Local     int // bytes of private memory per thread: spilled registers
+	Shared    int // bytes per block
 }
 
-// TestLoading loads every kernel, and measures that, if RESTRIDE_MEASURE names a file for
-// it. What the driver compiled it may have kept: CUDA_CACHE_PATH says where.
+// TestLoading loads every kernel, and measures it if RESTRIDE_MEASURE names a file for the
+// results. The driver may have cached compiled kernels in CUDA_CACHE_PATH.
 func TestLoading(t *testing.T) {
 	dev := openTest(t)
 	lib, err := dl.Open(dev.driver.api.name())

@@ -5,11 +5,11 @@ import (
 	"fmt"
 )
 
-// What the driver says of a lost context is noted whichever call says it, and from then on
-// no call of the device succeeds: each is refused with the first error. So an error that
-// only a question gave, as of an event, reaches all who depend on the work.
+// When any call of the driver reports a lost context, this is recorded, and from then on no
+// call of the device succeeds: each is refused with the first error. So an error that only a
+// query returned, such as an event's, reaches all that depend on the work.
 
-// gone is the error of a device whose context is lost; nil: it is not.
+// gone is the error of a device whose context is lost; nil: it is not lost.
 func (d *driver) gone() error {
 	if err := d.lost.Load(); err != nil {
 		return *err
@@ -17,7 +17,7 @@ func (d *driver) gone() error {
 	return nil
 }
 
-// lose notes that the context is lost.
+// lose records that the context is lost.
 func (d *driver) lose(err error) {
 	if !errors.Is(err, ErrLost) {
 		err = fmt.Errorf("%w: %w", ErrLost, err)
@@ -25,7 +25,7 @@ func (d *driver) lose(err error) {
 	d.lost.CompareAndSwap(nil, &err)
 }
 
-// check returns the error of a call, and notes if the context is lost.
+// check returns the error of a call, and records a lost context.
 func (d *driver) check(err error) error {
 	if errors.Is(err, ErrLost) {
 		d.lose(err)
@@ -33,7 +33,7 @@ func (d *driver) check(err error) error {
 	return err
 }
 
-// checkBoth is check for a call that another device has part in, which may be the lost one.
+// checkBoth is check for a call that involves another device, which may be the lost one.
 func (d *driver) checkBoth(f *frame, other *driver, err error) error {
 	if errors.Is(err, ErrLost) && other != d && d.api.synchronize(f, d.side) == nil {
 		other.lose(err)
@@ -42,9 +42,9 @@ func (d *driver) checkBoth(f *frame, other *driver, err error) error {
 	return d.check(err)
 }
 
-// over returns when work is over, and the error of it. wait is the call that waits for it,
-// and otherwise another way to learn the same. If both fail, the work may be going on in
-// memory that others are to get: then the device cannot be relied on any more.
+// over returns when work is over, and the error of it. wait is the call that waits for it, and
+// otherwise an alternative. If both fail, the work may still be using memory that others will
+// get: then the device is unusable.
 func (d *driver) over(wait, otherwise func() error) error {
 	err := d.check(wait())
 	if err == nil {
@@ -56,9 +56,9 @@ func (d *driver) over(wait, otherwise func() error) error {
 	return err
 }
 
-// giveBack is with for freeing, which is tried again if it could not begin, as nobody else
-// does it. A lost context may not have it any more; an engine's may have ended, and its handle
-// be another's.
+// giveBack is with for freeing, which is repeated if it could not begin, as no other call frees
+// the memory. For a lost context, errors do not matter, and an engine's is not used: it may
+// have ended, and its handle may be reused.
 func (d *driver) giveBack(f func(*frame) error) error {
 	lost := d.gone() != nil
 	if lost && !d.primary {
@@ -74,7 +74,7 @@ func (d *driver) giveBack(f func(*frame) error) error {
 		err = d.anyway(free)
 	}
 	if lost {
-		return nil // its error is that of all other calls
+		return nil // its error is the error of all other calls
 	}
 	return err
 }

@@ -9,12 +9,12 @@ import (
 	"github.com/restride/restride/internal/gpu"
 )
 
-// memory is device memory. The driver may use a pointer again for other memory; a
-// *memory differs.
+// memory is device memory. The driver may reuse a pointer for other memory; a *memory is
+// unique.
 type memory struct {
 	at      cuDevicePtr
-	ordered bool  // allocated in the order of a stream, and freed so
-	pooled  int64 // bytes, if it is of the driver's own pool
+	ordered bool  // allocated and freed in the order of a stream
+	pooled  int64 // bytes, if it comes from the driver's own pool
 }
 
 func (d *driver) Alloc(bytes int64) (gpu.Mem, error) {
@@ -35,7 +35,7 @@ func (d *driver) Alloc(bytes int64) (gpu.Mem, error) {
 	return m, nil
 }
 
-// alloc returns memory that all streams may use at once.
+// alloc returns memory that all streams may use immediately.
 func (d *driver) alloc(f *frame, bytes int64) (*memory, error) {
 	if d.ordered {
 		m, err := d.allocOrdered(bytes)
@@ -45,7 +45,7 @@ func (d *driver) alloc(f *frame, bytes int64) (*memory, error) {
 			}
 			return m, nil
 		}
-		if !errors.Is(err, device.ErrUnsupported) { // some virtual GPUs say so although they report pools
+		if !errors.Is(err, device.ErrUnsupported) { // some virtual GPUs return this although they report pools
 			return nil, err
 		}
 	}
@@ -53,8 +53,8 @@ func (d *driver) alloc(f *frame, bytes int64) (*memory, error) {
 	return &memory{at: p}, err
 }
 
-// release frees memory: where it can, in the order of a stream, as cuMemFree waits for
-// the device.
+// release frees memory: in the order of a stream if possible, as cuMemFree waits for the
+// device.
 func (d *driver) release(m *memory) error {
 	if m.pooled > 0 {
 		d.hold(-m.pooled)
@@ -69,7 +69,7 @@ func (d *driver) Free(m gpu.Mem) error {
 	return d.giveBack(func(*frame) error { return d.release(m.(*memory)) })
 }
 
-// PartAlign is that of what kernels access as words.
+// PartAlign is the alignment of words that kernels access.
 func (d *driver) PartAlign() int64 { return 16 }
 
 // Part returns the address of a part.

@@ -9,8 +9,8 @@ import (
 	"github.com/restride/restride/internal/gpu/gputest"
 )
 
-// A launch's parameters go with it: a layout that is new costs no memory, no transfer
-// and no wait, and a graph keeps what its launches read.
+// A launch's parameters are passed by value: a new layout costs no memory, no transfer and no
+// wait, and a graph holds the parameters of its launches.
 func TestNewLayoutsCostNothing(t *testing.T) {
 	k := simulated(t)
 	before := k.counter("allocations")
@@ -18,7 +18,7 @@ func TestNewLayoutsCostNothing(t *testing.T) {
 	q := gputest.Queue(t, dev)
 	b := gputest.Alloc(t, dev, 1<<13)
 	n := int64(0)
-	fill := func(pattern ...byte) error { // of a shape that no other has: its launch is not planned yet
+	fill := func(pattern ...byte) error { // of a unique shape: its launch is not cached
 		n++
 		return q.Fill(gputest.Matrix(b, []int64{2, 2}, []int64{100 + n%1000, 1 + n/1000}), pattern)
 	}
@@ -30,7 +30,7 @@ func TestNewLayoutsCostNothing(t *testing.T) {
 		return all
 	}
 	settled := calls()
-	for range 3000 { // more than a queue keeps
+	for range 3000 { // more than a queue caches
 		require.NoError(t, fill(1, 2, 3, 4))
 	}
 	assert.Equal(t, settled, calls())

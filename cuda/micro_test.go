@@ -19,22 +19,22 @@ import (
 //go:embed micro/micro.ptx
 var microPTX []byte
 
-// calibration is what the model of GPUs takes from a measurement (see docs/gpu-model.md),
-// and more. Rates are bytes a second, read and written.
+// calibration holds the measurements for the GPU model (see docs/gpu-model.md), and more. Rates
+// are bytes per second, read and written.
 type calibration struct {
 	Copy         float64 `json:"copy"` // the fastest of Copies
 	Read         float64 `json:"read"`
 	Write        float64 `json:"write"`
-	Instructions float64 `json:"instructions"` // of a warp, a cycle and multiprocessor
+	Instructions float64 `json:"instructions"` // of a warp, per cycle and multiprocessor
 	Latency      float64 `json:"latency"`      // cycles of a load from memory
-	Launch       float64 `json:"launch"`       // seconds of a launch behind others
+	Launch       float64 `json:"launch"`       // seconds of a launch queued after others
 
-	Copies  map[string]float64 `json:"copies"`  // by so many vectors of 16 bytes a thread
+	Copies  map[string]float64 `json:"copies"`  // by the number of vectors of 16 bytes per thread
 	Driver  float64            `json:"driver"`  // a copy by the driver
-	Sectors float64            `json:"sectors"` // written, where 4 of each 32 bytes are: the 4
+	Sectors float64            `json:"sectors"` // written bytes, where 4 of each 32 are
 }
 
-// measure returns where results go; "": this is a test only.
+// measure returns the file for results; "": this is only a test.
 func measure() string { return os.Getenv("RESTRIDE_MEASURE") }
 
 func save(t *testing.T, result any) {
@@ -59,13 +59,13 @@ type micro struct {
 }
 
 func (m *micro) must(err error) {
-	if err != nil { // testify's way of finding that takes as long as a launch
+	if err != nil { // testify's check costs as much as a launch
 		m.t.Helper()
 		require.NoError(m.t, err)
 	}
 }
 
-// function looks a kernel up, once: the driver takes longer for that than for a launch.
+// function looks a kernel up, once: the driver's lookup costs more than a launch.
 func (m *micro) function(name string) cuFunction {
 	fn, ok := m.found[name]
 	if !ok {
@@ -87,7 +87,7 @@ func (m *micro) launch(name string, groups uint32, lo, hi uint64) {
 	m.must(m.d.api.launch(m.f, fn, groups, 256, m.s.handle, params[:]))
 }
 
-// time returns the median time of some work, by the device's clock.
+// time returns the median duration of some work, by the device's clock.
 func (m *micro) time(work func()) time.Duration {
 	var all []float64
 	from, err := m.d.api.newEvent()
@@ -121,8 +121,8 @@ func (m *micro) put(at cuDevicePtr, w []uint32) {
 	m.must(m.d.api.synchronize(m.f, m.s.handle))
 }
 
-// TestMicro measures what the model of GPUs assumes, if RESTRIDE_MEASURE names a file for
-// it, and otherwise only checks that its kernels do what they say.
+// TestMicro measures the constants of the GPU model, if RESTRIDE_MEASURE names a file for them,
+// and otherwise only checks the kernels' results.
 func TestMicro(t *testing.T) {
 	dev := openTest(t)
 	bytes, steps, rounds := int64(1<<20), uint64(100), 3
@@ -177,7 +177,7 @@ func (m *micro) run(result *calibration, bytes int64, steps uint64, clock float6
 	result.Sectors = rate(bytes/8, m.time(func() { m.launch("sectors", uint32(bytes/32/256/8), 9, 0) }))
 	assert.Equal(t, []uint32{9, 7}, m.words(m.dst+cuDevicePtr(bytes-32), 2))
 
-	// Blocks enough for every multiprocessor to be full many times.
+	// Enough blocks to fill every multiprocessor many times.
 	blocks := uint32(bytes / 4 / 256 / 16)
 	took := m.time(func() { m.launch("operations", blocks, 1, steps) })
 	processors := float64(max(m.d.Properties().Target.Multiprocessors, 1))
@@ -186,7 +186,7 @@ func (m *micro) run(result *calibration, bytes int64, steps uint64, clock float6
 	m.chase(result, bytes, steps, clock)
 
 	const launches = 100
-	m.function("nothing") // outside of what is timed
+	m.function("nothing") // loaded outside the timed part
 	took = m.time(func() {
 		for range launches {
 			m.launch("nothing", 1, 0, 0)
@@ -195,12 +195,12 @@ func (m *micro) run(result *calibration, bytes int64, steps uint64, clock float6
 	result.Launch = took.Seconds() / launches
 }
 
-// chase measures the latency of loads. A round begins where the one before ended: a cache
-// holds the lines of a walk that is repeated.
+// chase measures the latency of loads. A round begins where the previous one ended: a repeated
+// walk would be served by a cache.
 func (m *micro) chase(result *calibration, bytes int64, steps uint64, clock float64) {
 	walk := randomWalk(int(bytes / 4))
 	m.put(m.src, walk)
-	m.launch("write", uint32(bytes/16/256/8), 0, 0) // the upload's last lines leave the cache, too
+	m.launch("write", uint32(bytes/16/256/8), 0, 0) // also evicts the upload's last lines from the cache
 	at := starts(walk, int(steps), m.rounds)
 	round := 0
 	took := m.time(func() {
@@ -211,11 +211,11 @@ func (m *micro) chase(result *calibration, bytes int64, steps uint64, clock floa
 	assert.Equal(m.t, at[m.rounds], m.words(m.dst, 1)[0])
 }
 
-const lineWords = 64 // of 4 bytes, between what a walk visits
+const lineWords = 64 // of 4 bytes, between the places of a walk
 
-// randomWalk is a walk over all lines of so many words: each line's first word says where the
-// next is. Nothing foresees the order, that of a linear congruential generator of full
-// period if the lines are a power of two.
+// randomWalk is a walk over all lines of n words: each line's first word is the index of the
+// next. The order is unpredictable: a linear congruential generator, with full period if the
+// number of lines is a power of two.
 func randomWalk(words int) []uint32 {
 	walk := make([]uint32, words)
 	lines := uint32(words / lineWords)
@@ -225,7 +225,7 @@ func randomWalk(words int) []uint32 {
 	return walk
 }
 
-// starts returns where each round of a walk begins, and where the last one ends.
+// starts returns the start of each round of a walk, and the end of the last one.
 func starts(walk []uint32, steps, rounds int) []uint32 {
 	at := make([]uint32, 1, rounds+1)
 	for range rounds {
@@ -238,8 +238,7 @@ func starts(walk []uint32, steps, rounds int) []uint32 {
 	return at
 }
 
-// A chase once began every round at the same place, and measured the cache's latency: no
-// line is visited twice.
+// Rounds of a chase must not visit a line twice, or they measure the cache's latency.
 func TestChaseGoesOn(t *testing.T) {
 	const steps, rounds = 100, 15
 	walk := randomWalk(1 << 18)

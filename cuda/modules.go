@@ -9,8 +9,8 @@ import (
 	"github.com/restride/restride/internal/planner"
 )
 
-// modules are a device's kernels: a module for each, which the driver compiles or loads
-// when it is first needed.
+// modules are a device's kernels, each in a module that the driver compiles or loads when it is
+// first needed.
 type modules struct {
 	driver *driver
 	cubins cubins
@@ -18,12 +18,12 @@ type modules struct {
 	all    map[planner.Spec]*kernel
 }
 
-// kernel is one of them. It is loaded by one of the goroutines that need it; other
-// kernels can be loaded meanwhile.
+// kernel is one of these kernels. One of the goroutines that need it loads it; other kernels
+// can be loaded concurrently.
 type kernel struct {
 	mu       sync.Mutex
 	module   cuModule
-	function cuFunction // 0: to be loaded
+	function cuFunction // 0: not loaded
 }
 
 func (m *modules) init(d *driver) { m.driver, m.all = d, map[planner.Spec]*kernel{} }
@@ -47,7 +47,7 @@ func (m *modules) get(s planner.Spec) (cuFunction, error) {
 	return k.function, nil
 }
 
-// load loads a kernel's cubin, if there is one for the device, and else its PTX.
+// load loads a kernel's cubin, if there is one for the device, otherwise its PTX.
 func (m *modules) load(k *kernel, s planner.Spec) error {
 	text, err := cudakernels.PTX(s)
 	if err != nil {
@@ -74,13 +74,13 @@ func (k *kernel) load(a api, s planner.Spec, image []byte) error {
 	return nil
 }
 
-// LoadKernel makes a kernel ready.
+// LoadKernel loads a kernel.
 func (d *driver) LoadKernel(s planner.Spec) error {
 	_, err := d.modules.get(s)
 	return err
 }
 
-// unload unloads the modules, which nobody uses any more.
+// unload unloads the modules, which are no longer in use.
 func (m *modules) unload() error {
 	var errs []error
 	for _, k := range m.all {

@@ -6,23 +6,22 @@ import (
 	"github.com/restride/restride/internal/gpu"
 )
 
-// peerAPI is implemented by an api that copy between devices.
+// peerAPI is implemented by an api that can copy between devices.
 type peerAPI interface {
 	// reaches reports whether a device can use the memory of another.
 	reaches(ordinal, other int) (bool, error)
-	// openContext lets the current context use the memory of another, but not that of
-	// pools; openPool lets a device use that of another's pool.
+	// openContext lets the current context use the memory of another, except pools; openPool
+	// lets a device use the memory of another's pool.
 	openContext(cuContext) error
 	openPool(pool cuPool, guest int) error
 	copyPeer(f *frame, dst cuDevicePtr, to cuContext, src cuDevicePtr, from cuContext, n int64, s cuStream) error
 }
 
-// driverNumber is the number of the newest driver. Unlike contexts, no two drivers are
-// the same.
+// driverNumber is the number of the newest driver. Unlike contexts, drivers' numbers are
+// unique.
 var driverNumber atomic.Uint64
 
-// Reaches: between two contexts of one device, or of two libraries, nothing is copied
-// this way.
+// Reaches: this does not work between two contexts of one device, or of two libraries.
 func (s *stream) Reaches(from gpu.Stream) bool {
 	other, ok := from.(*stream)
 	_, can := s.driver.api.(peerAPI)
@@ -41,9 +40,8 @@ func (s *stream) CopyPeer(dst gpu.Mem, dstOff int64, from gpu.Stream, src gpu.Me
 	return s.driver.checkBoth(&s.thread.frame, other, err)
 }
 
-// openPeer makes copies from another device go direct, where they can; elsewhere the
-// driver takes them through the host's memory. The first copy calls it, with the
-// device's context current.
+// openPeer makes copies from another device direct, if possible; otherwise the driver copies
+// through host memory. The first copy calls it, with the device's context current.
 func (d *driver) openPeer(api peerAPI, from *driver) {
 	d.mu.Lock()
 	before := d.peers[from.number]
@@ -55,8 +53,8 @@ func (d *driver) openPeer(api peerAPI, from *driver) {
 	if can, err := api.reaches(d.ordinal, from.ordinal); err != nil || !can {
 		return
 	}
-	// An error says that it was done before, or cannot be done; or that a device is lost,
-	// which the copy tells.
+	// An error means that it was done before, or is impossible; or that a device is lost, which
+	// the copy reports.
 	_ = api.openContext(from.ctx)
 	if from.pool != 0 {
 		_ = api.openPool(from.pool, d.ordinal)

@@ -14,16 +14,16 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// held is a buffer, what is to be in it, and the queue whose work comes last on it.
+// held is a buffer, its expected content, and the queue of its last work.
 type held struct {
 	b    device.Buffer
 	want []byte
 	last device.Queue
 }
 
-// TestPeerMixed has two queues of two devices each write, copy, take, replay, send
-// to each other, and free at once, with memory that is used again in order. What
-// is read must be what a machine without any queues would have.
+// TestPeerMixed has two queues of two devices each write, copy, take, replay, send to each
+// other, and free concurrently, with memory that is reused in order. Reads must return what a
+// machine without queues would return.
 func TestPeerMixed(t *testing.T) {
 	if os.Getenv(child) == "" {
 		t.Skip("run by TestPeers")
@@ -34,7 +34,7 @@ func TestPeerMixed(t *testing.T) {
 	var queues [2][2]device.Queue
 	var live [2][]*held
 	var at [2]device.Buffer
-	back := make([]byte, 0, 8*size) // indices that turn bytes around
+	back := make([]byte, 0, 8*size) // indices that reverse bytes
 	for i := range int64(size) {
 		back = binary.LittleEndian.AppendUint64(back, uint64(-1-i))
 	}
@@ -55,7 +55,7 @@ func TestPeerMixed(t *testing.T) {
 	seen := func(b device.Buffer, l layout.Layout, as layout.DType) device.Operand {
 		return device.Operand{Buffer: b, Layout: l, Type: as}
 	}
-	// on makes a queue wait for what is queued on a buffer.
+	// on makes a queue wait for work queued on a buffer.
 	on := func(q device.Queue, b *held) *held {
 		if b.last != q {
 			e, err := b.last.Record()
@@ -88,7 +88,7 @@ func TestPeerMixed(t *testing.T) {
 			reversed[a], reversed[b] = reversed[b], reversed[a]
 		}
 		switch what := rng.IntN(8); what {
-		case 0, 1, 2: // freed with its work under way
+		case 0, 1, 2: // freed with its work in progress
 			require.NoError(t, src.b.Free())
 			live[i] = append(live[i][:n], live[i][n+1:]...)
 		case 3:
@@ -113,7 +113,7 @@ func TestPeerMixed(t *testing.T) {
 			if rng.IntN(2) == 0 {
 				require.NoError(t, replay.Close())
 			}
-		case 6: // to the other device, and src is overwritten at once
+		case 6: // to the other device, and src is overwritten immediately
 			to := queues[1-i][rng.IntN(2)]
 			on(q, src)
 			dst := fresh(1-i, to)

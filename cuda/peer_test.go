@@ -28,13 +28,13 @@ func TestPeers(t *testing.T) {
 			assert.Contains(t, out, "--- PASS: TestPeerOrder")
 		})
 	}
-	// Delays far beyond what the host takes for a call, however loaded it is.
+	// Delays far beyond the duration of the host's calls, on any load.
 	out, err := inChild(t, "^TestPeerOrder$", "RESTRIDE_SIM_DEVICES=2", "RESTRIDE_SIM_DELAY=3000", "RESTRIDE_SIM_SEED=8", "RESTRIDE_SIM_PLANT=skipwait")
 	require.Error(t, err, "the test does not see that queues do not wait: %s", out)
 	assert.Contains(t, out, "--- FAIL: TestPeerOrder")
 }
 
-// twoStreams opens both devices; each counts no live bytes in the end.
+// twoStreams opens both devices, and checks that no bytes are live in the end.
 func twoStreams(t *testing.T) (a, b *tensor.Stream) {
 	t.Helper()
 	if os.Getenv(child) == "" {
@@ -51,7 +51,7 @@ func twoStreams(t *testing.T) (a, b *tensor.Stream) {
 	return all[0], all[1]
 }
 
-// The host moves no byte, and copies go direct where the devices reach each other.
+// No byte passes through the host, and copies are direct where the devices reach each other.
 func TestPeerOrder(t *testing.T) {
 	a, b := twoStreams(t)
 	k := simulated(t)
@@ -61,7 +61,7 @@ func TestPeerOrder(t *testing.T) {
 	x, err := tensor.New(a, layout.Uint8, size)
 	require.NoError(t, err)
 	up := a.Device().Stats()
-	for i := range rounds { // the source is overwritten as soon as it is on its way
+	for i := range rounds { // the source is overwritten immediately
 		require.NoError(t, a.Queue().Fill(x.Operand(), []byte{byte(i)}))
 		y, err := x.To(b)
 		require.NoError(t, err)
@@ -88,8 +88,8 @@ func TestPeerOrder(t *testing.T) {
 	assert.Equal(t, staged, k.counter("peerStaged"))
 }
 
-// Whatever lies in the source's memory arrives, of tensors that are released at
-// once: views, elements below a byte, none at all.
+// The source's bytes arrive, of tensors that are released immediately: views, elements below a
+// byte, none at all.
 func TestPeerTensors(t *testing.T) {
 	a, b := twoStreams(t)
 	do := func(x *tensor.Tensor, err error) *tensor.Tensor {
@@ -138,7 +138,7 @@ func TestPeerTensors(t *testing.T) {
 			y, err := x.To(b)
 			require.NoError(t, err)
 			require.NoError(t, x.Release())
-			z := do(tensor.New(a, layout.Uint8, 1208)) // into the same memory, if it is free
+			z := do(tensor.New(a, layout.Uint8, 1208)) // into the same memory, if it is reused
 			require.NoError(t, a.Queue().Fill(z.Operand(), []byte{0xdd}))
 			assert.Equal(t, host, b.Device().Stats().HostToDevice)
 			assert.Equal(t, peers+1, b.Device().Stats().PeerCopies)
@@ -228,8 +228,8 @@ func TestPeerCapture(t *testing.T) {
 	require.NoError(t, y.Release())
 }
 
-// Contexts that have no such way go through the host: two of one device, one that
-// is another backend's, and those of a driver that refuses.
+// Contexts without direct copies copy through the host: two of one device, one of another
+// backend, and those of a driver that refuses.
 func TestPeerOthers(t *testing.T) {
 	a, b := twoStreams(t)
 	k := simulated(t)

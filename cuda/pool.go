@@ -2,14 +2,13 @@ package cuda
 
 import "github.com/restride/restride/internal/gpu"
 
-// The driver's default pool is shared with the engine, and gives freed memory back to
-// the system at each wait, of which an allocation is one. A driver has a pool of its
-// own, which keeps some.
+// The driver's default pool is shared with the engine, and returns freed memory to the system
+// at each wait, including an allocation's. A driver has its own pool, which keeps some.
 
 // mostKept is the most freed memory that a pool keeps unless Options says otherwise.
 const mostKept = 1 << 30
 
-// openPool makes the pool, if the driver can.
+// openPool creates the pool, if the driver supports it.
 func (d *driver) openPool(o Options) {
 	if d.keeps = min(mostKept, d.info.Memory/8); o.Kept != 0 {
 		d.keeps = max(o.Kept, 0)
@@ -19,12 +18,12 @@ func (d *driver) openPool(o Options) {
 	}
 	pool, err := d.api.newPool(d.ordinal)
 	if d.check(err) != nil {
-		return // the default one will do
+		return // the default one is used
 	}
 	d.pool = pool
 }
 
-// closePool gives all freed memory back to the system.
+// closePool returns all freed memory to the system.
 func (d *driver) closePool() error {
 	if d.pool == 0 {
 		return nil
@@ -47,8 +46,8 @@ func (d *driver) allocOrdered(bytes int64) (*memory, error) {
 	return &memory{p, true, bytes}, nil
 }
 
-// hold counts what is in use of the pool. The driver's threshold is of all that the
-// pool has, in use or not.
+// hold counts the pool's memory in use. The driver's threshold covers all memory of the pool,
+// used or not.
 func (d *driver) hold(bytes int64) {
 	d.heldMu.Lock()
 	defer d.heldMu.Unlock()
@@ -56,11 +55,11 @@ func (d *driver) hold(bytes int64) {
 	_ = d.check(d.api.setThreshold(d.pool, d.held+d.keeps)) // without it, the pool keeps less
 }
 
-// Trim gives freed memory back to the system.
+// Trim returns freed memory to the system.
 func (d *driver) Trim() {
 	if d.pool != 0 {
 		_ = d.giveBack(func(f *frame) error {
-			if err := d.api.synchronize(f, d.side); err != nil { // frees that are under way
+			if err := d.api.synchronize(f, d.side); err != nil { // for frees in progress
 				return err
 			}
 			return d.api.trimPool(d.pool)

@@ -11,7 +11,7 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// What is preloaded is not loaded again; what fails is told, and can be had later.
+// Preloaded kernels are not loaded again; failures are reported, and can be retried later.
 func TestPreload(t *testing.T) {
 	k := simulated(t)
 	dev := openTest(t)

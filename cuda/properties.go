@@ -6,7 +6,7 @@ import (
 	"github.com/restride/restride/device"
 )
 
-// properties are what the driver says of a device.
+// properties are the driver's description of a device.
 type properties struct {
 	name         string
 	memory       int64
@@ -14,11 +14,11 @@ type properties struct {
 	units        int    // multiprocessors; 0: unknown
 	pools        bool   // memory can be allocated in the order of a stream
 	clock        int    // kHz; 0: unknown
-	bus          string // the PCI address as NVML takes it; "": unknown
+	bus          string // the PCI address in NVML's form; "": unknown
 }
 
-// pciAddress returns a device's PCI address: domain, bus, device and function 0;
-// "" where the driver does not know it.
+// pciAddress returns a device's PCI address: domain, bus, device and function 0; "" if the
+// driver does not report it.
 func pciAddress(attribute func(code int) (int, error)) string {
 	var address [3]int
 	for i, code := range []int{50, 33, 34} { // CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID, .._BUS_ID, .._DEVICE_ID
@@ -33,7 +33,7 @@ func pciAddress(attribute func(code int) (int, error)) string {
 // minCapability is the oldest compute capability that the kernels are built for.
 const minCapability = 70
 
-// usable returns the properties of a device, or the reason why it is of no use.
+// usable returns the properties of a device, or the reason why it is unusable.
 func usable(a api, ordinal int) (properties, device.Info, error) {
 	p, err := a.properties(ordinal)
 	if err != nil {

@@ -12,14 +12,14 @@ import (
 	"github.com/restride/restride/internal/dl"
 )
 
-// Readings returns what the GPU's sensors read (see device.Sensors), from NVML, a library
-// that comes with the driver. Those of a part of a GPU (MIG) are the whole GPU's.
+// Readings returns the values of the GPU's sensors (see device.Sensors), from NVML, a library
+// that comes with the driver. For a part of a GPU (MIG), they are the whole GPU's.
 func (d *Device) Readings() device.Readings {
 	d.driver.sensorsOnce.Do(func() { d.driver.sensors = openNVML().sensors(d.driver.bus) })
 	return d.driver.sensors.read()
 }
 
-// nvml is NVIDIA's management library, of which all may be missing. nil has no sensors.
+// nvml is NVIDIA's management library, any part of which may be missing. nil has no sensors.
 type nvml struct {
 	handle, clock, temperature, power, reasons uintptr // functions; 0: missing
 }
@@ -62,9 +62,9 @@ func loadNVML() *nvml {
 	}
 }
 
-// sensors are those of a GPU, which is found by its PCI address. Its number may differ,
-// as CUDA_VISIBLE_DEVICES renumbers the devices of CUDA alone, and so may its name,
-// where CUDA's device is a part of a GPU (MIG). The zero sensors read nothing.
+// sensors are the sensors of a GPU, found by its PCI address. Its number may differ, as
+// CUDA_VISIBLE_DEVICES renumbers the devices of CUDA alone, and so may its name, where CUDA's
+// device is a part of a GPU (MIG). The zero sensors read nothing.
 type sensors struct {
 	lib    *nvml
 	handle uintptr // nvmlDevice_t
@@ -105,7 +105,7 @@ func (s sensors) read() (r device.Readings) {
 	return r
 }
 
-// ask calls a function whose result is a number of 32 bits; 0 where it fails.
+// ask calls a function whose result is a number of 32 bits; 0 if it fails.
 func (s sensors) ask(function, which uintptr) uint32 {
 	value := new(uint32)
 	if function == 0 || int32(dl.Call(function, s.handle, which, uintptr(unsafe.Pointer(value)))) != 0 {
@@ -114,7 +114,7 @@ func (s sensors) ask(function, which uintptr) uint32 {
 	return *value
 }
 
-// reasonIdle says that nothing needs a higher clock.
+// reasonIdle means that no load needs a higher clock.
 const reasonIdle = 1
 
 // reasons are the names of NVML's bits.

@@ -14,11 +14,11 @@ import (
 	"github.com/restride/restride/internal/gpu/gputest"
 )
 
-// What the sensors of the simulated GPUs say.
+// The readings of the simulated GPUs.
 var told = device.Readings{MHz: 1980, MemoryMHz: 2619, Celsius: 41, Watts: 312.5, HeldBack: []string{}}
 
-// Each device has sensors of its own, and keeps them when it is closed: they are the
-// hardware's.
+// Each device has its own sensors, and they work after it is closed: they belong to the
+// hardware.
 func TestReadings(t *testing.T) {
 	if os.Getenv(child) == "" {
 		out, err := inChild(t, "^TestReadings$", "RESTRIDE_SIM_DEVICES=2")
@@ -34,7 +34,7 @@ func TestReadings(t *testing.T) {
 	}
 }
 
-// What one function does not tell is missing, and no more.
+// If one function fails, only its value is missing.
 func TestReadingsNotTold(t *testing.T) {
 	k := simulated(t)
 	dev := openTest(t)
@@ -77,8 +77,8 @@ func TestHeldBack(t *testing.T) {
 	}
 }
 
-// TestPoorNVML runs this test anew beside a driver without NVML, and with one that
-// lacks functions, or is none: that is no error of anything.
+// TestPoorNVML runs this test again with a driver without NVML, and with an NVML that lacks
+// functions or is not a library: none of this is an error.
 func TestPoorNVML(t *testing.T) {
 	if os.Getenv(child) != "" {
 		dev := openTest(t)

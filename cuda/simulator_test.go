@@ -14,14 +14,14 @@ import (
 	"github.com/restride/restride/internal/soak"
 )
 
-// TestConditions runs tests anew where the device is slow at random, where there
-// are two, and where the driver lacks what it may lack.
+// TestConditions runs tests again with a device that is slow at random, with two devices, and
+// with drivers that lack optional functions.
 func TestConditions(t *testing.T) {
 	if os.Getenv(child) != "" {
 		t.Skip("in a process of its own")
 	}
-	// What kernels compute is the same everywhere: of the suite, what a driver's memory
-	// and order make a difference to.
+	// Kernels' results are the same everywhere: of the suite, the tests that depend on a
+	// driver's memory and order.
 	run, part := "^Test(Device|Queues|Capture)", "/^([01]|ManyQueues|CloseMeanwhile)$/^(Transfers|Alloc|Free|CloseDevice|TakeOrder|Order|Parallel)$"
 	if soak.Enabled() {
 		part = ""
@@ -49,7 +49,7 @@ func TestConditions(t *testing.T) {
 	}
 }
 
-// Faults in the driver that the suite must find.
+// Faults in the driver that the suite must detect.
 func TestPlantedFaults(t *testing.T) {
 	if os.Getenv(child) != "" {
 		t.Skip("in a process of its own")
@@ -74,8 +74,8 @@ func TestPlantedFaults(t *testing.T) {
 	}
 }
 
-// A device whose context is lost says so in each call, can be closed and opened
-// anew; the other device goes on.
+// A device whose context is lost reports it in each call, and can be closed and reopened; the
+// other device continues.
 func TestLostDevice(t *testing.T) {
 	if os.Getenv(child) == "" {
 		out, err := inChild(t, "^TestLostDevice$", "RESTRIDE_SIM_DEVICES=2")
@@ -140,7 +140,7 @@ func TestLostDevice(t *testing.T) {
 	require.NoError(t, healthy.Close())
 }
 
-// Devices keep apart.
+// Devices are independent.
 func TestStrangers(t *testing.T) {
 	if os.Getenv(child) == "" {
 		out, err := inChild(t, "^TestStrangers$", "RESTRIDE_SIM_DEVICES=2")

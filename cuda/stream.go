@@ -20,8 +20,8 @@ type stream struct {
 	home      bool                        // the thread of the last launch has the device's context
 	capturing bool
 
-	// The arguments of a launch, and the pointers to them that the driver wants: to the
-	// launch's parameters in place of an argument.
+	// The arguments of a launch, and the pointers to them that the driver needs: instead of an
+	// argument, the launch's parameters.
 	args   [planner.MaxArguments]uint64
 	params [planner.MaxArguments]unsafe.Pointer
 }
@@ -39,7 +39,7 @@ func (d *driver) NewStream() (gpu.Stream, error) {
 	return newStream(d, handle, true), nil
 }
 
-// newStream makes a stream of a handle, which Close destroys if it is owned.
+// newStream makes a stream of a handle; Close destroys it if it is owned.
 func newStream(d *driver, handle cuStream, own bool) *stream {
 	s := &stream{driver: d, handle: handle, own: own, functions: map[planner.Spec]cuFunction{}}
 	for i := range s.args {
@@ -58,8 +58,8 @@ func (s *stream) Upload(dst gpu.Mem, off int64, src []byte) error {
 	return s.driver.check(err)
 }
 
-// Download may wait for the work before it, unless the host memory is pinned: into
-// Go's, the driver cannot transfer later.
+// Download may wait for earlier work, unless the host memory is pinned: the driver cannot
+// transfer to Go's memory later.
 func (s *stream) Download(dst []byte, src gpu.Mem, off int64) error {
 	if err := s.driver.enter(&s.thread); err != nil {
 		return err
@@ -98,15 +98,15 @@ func (s *stream) Launch(l *planner.Launch, args []gpu.Argument) error {
 	if err := s.driver.enter(&s.thread); err != nil {
 		return err
 	}
-	// The thread's context is asked for only where the launch may need another: with
-	// a wrong one it fails, as for any other reason, and is made again here.
+	// The thread's context is queried only if the launch may need another: with a wrong one it
+	// fails, as for other reasons, and is repeated here.
 	s.home = s.handle > perThread && (s.thread.before == s.driver.ctx || s.thread.before == 0)
 	err := s.submit(l)
 	s.driver.leave(&s.thread)
 	return s.driver.check(err)
 }
 
-// submit launches with the arguments s.args, with whatever context is current.
+// submit launches with the arguments s.args, with the current context.
 func (s *stream) submit(l *planner.Launch) error {
 	return s.driver.api.launch(&s.thread.frame, s.function, l.Groups, l.Local, s.handle, s.params[:len(l.Arguments)])
 }
@@ -125,7 +125,7 @@ func (s *stream) synchronize() error {
 	return s.driver.api.synchronize(&s.thread.frame, s.handle)
 }
 
-// pass waits for an event behind the stream's work.
+// pass waits for an event after the stream's work.
 func (s *stream) pass() error {
 	return s.driver.anyway(func(f *frame) error {
 		e, err := s.driver.newEvent()
@@ -140,8 +140,7 @@ func (s *stream) pass() error {
 	})
 }
 
-// Captured asks for adopted streams: as Launch does, first with the context that is
-// current.
+// Captured queries adopted streams: like Launch, first with the current context.
 func (s *stream) Captured() bool {
 	if s.own {
 		return false
@@ -152,12 +151,12 @@ func (s *stream) Captured() bool {
 		}
 	}
 	if s.driver.enter(&s.thread) != nil {
-		return false // the call itself will tell
+		return false // the call itself will report it
 	}
 	defer s.driver.leave(&s.thread)
 	is, err := s.driver.api.isCapturing(&s.thread.frame, s.handle)
-	// Of a stream that the driver does not tell about, the worse is taken to be true: work
-	// that becomes part of a capture would find its buffers freed.
+	// If the driver does not answer about a stream, it counts as captured: otherwise captured
+	// work could find its buffers freed.
 	return is || s.driver.check(err) != nil && s.driver.gone() == nil
 }
 

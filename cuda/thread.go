@@ -10,13 +10,12 @@ import (
 type threadContext struct {
 	frame
 	before cuContext
-	mode   int32 // its capture mode before relax; -1: that was not called
+	mode   int32 // its capture mode before relax; -1: relax was not called
 }
 
-// enter makes the device's context current on the OS thread, to which the goroutine is
-// bound until leave. That makes the former context current again; where there was
-// none, the device's stays, which costs the next call less. If the context is lost, the
-// error says so.
+// enter makes the device's context current on the OS thread, to which the goroutine is bound
+// until leave. leave restores the previous context; if there was none, the device's stays,
+// which makes the next call cheaper. If the context is lost, it returns that error.
 func (d *driver) enter(t *threadContext) error {
 	if err := d.gone(); err != nil {
 		return err
@@ -24,7 +23,7 @@ func (d *driver) enter(t *threadContext) error {
 	return d.bind(t)
 }
 
-// bind is enter also where the context is lost, for calls that wait and that free.
+// bind is enter for calls that wait or free, which are made even if the context is lost.
 func (d *driver) bind(t *threadContext) error {
 	runtime.LockOSThread()
 	t.mode = -1
@@ -39,8 +38,8 @@ func (d *driver) bind(t *threadContext) error {
 	return nil
 }
 
-// relax, after enter, is for calls that captures forbid, whosever they are and on whatever
-// thread: those that may wait or allocate. Without it they fail, and end such a capture.
+// relax, after enter, is for calls that may wait or allocate, which captures by any thread
+// forbid. Without it they fail, and end such a capture.
 func (d *driver) relax(t *threadContext) error {
 	before, err := d.api.captureMode(&t.frame, relaxed)
 	if err == nil {
@@ -53,10 +52,10 @@ func (d *driver) relax(t *threadContext) error {
 func (d *driver) leave(t *threadContext) {
 	if t.mode >= 0 {
 		_, err := d.api.captureMode(&t.frame, t.mode)
-		_ = d.check(err) // the call that was made has succeeded, or has an error of its own
+		_ = d.check(err) // the call has succeeded, or has an error of its own
 	}
 	if t.before != d.ctx && t.before != 0 {
-		_ = d.api.setCurrent(&t.frame, t.before) // fails if that has ended or is lost: then it is not needed
+		_ = d.api.setCurrent(&t.frame, t.before) // fails if that context has ended or is lost: then it is not needed
 	}
 	runtime.UnlockOSThread()
 }
@@ -71,7 +70,7 @@ func (d *driver) with(f func(*frame) error) error {
 	return d.anyway(f)
 }
 
-// anyway is with also where the context is lost.
+// anyway is with, even if the context is lost.
 func (d *driver) anyway(f func(*frame) error) error {
 	t := threadContexts.Get().(*threadContext)
 	defer threadContexts.Put(t)

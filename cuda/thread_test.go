@@ -28,8 +28,8 @@ func foreign(t *testing.T, a api) (c cuContext, end func()) {
 	return *at, func() { require.Zero(t, int32(dl.Call(destroy, uintptr(*at)))) }
 }
 
-// A thread's context is there again after each of our calls, and a context that
-// is not the primary one can be adopted.
+// A thread's context is restored after each call of this package, and a context that is not the
+// primary one can be adopted.
 func TestForeignContext(t *testing.T) {
 	dev := openTest(t)
 	q := gputest.Queue(t, dev)
@@ -71,8 +71,8 @@ func TestForeignContext(t *testing.T) {
 	end()
 }
 
-// A copy on a thread that has the device's context asks for nothing; where there is
-// another one, or none, it comes to the right place, and the thread's stays.
+// A copy on a thread that has the device's context queries nothing; with another context, or
+// none, it goes to the right place, and the thread's context stays.
 func TestThreadsOfOthers(t *testing.T) {
 	k := simulated(t)
 	dev := openTest(t)
@@ -108,7 +108,7 @@ func TestThreadsOfOthers(t *testing.T) {
 	step(0, ours, 1)
 	step(theirs, theirs, 2)
 
-	// An error of theirs is not ours.
+	// An error in their context is not an error of this package.
 	other, err := Adopt(Handles{uintptr(theirs), 0}, Options{})
 	require.NoError(t, err)
 	oq, ob := gputest.Queue(t, other), gputest.Alloc(t, other, 64)
@@ -123,7 +123,7 @@ func TestThreadsOfOthers(t *testing.T) {
 	require.NoError(t, l.setCurrent(new(frame), ours))
 	end()
 
-	// The default stream is that of whatever context is current.
+	// The default stream belongs to the current context.
 	legacy, err := dev.AdoptStream(0)
 	require.NoError(t, err)
 	q = legacy.(*gpu.Queue)

@@ -8,7 +8,7 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// A Capsule is what libraries hand each other: a DLManagedTensorVersioned or, as before
+// A Capsule is the object that libraries exchange: a DLManagedTensorVersioned or, as before
 // DLPack 1.0, a DLManagedTensor.
 type Capsule struct {
 	Pointer     unsafe.Pointer
@@ -16,7 +16,7 @@ type Capsule struct {
 }
 
 // Name returns the name of a Python capsule with such a pointer: dltensor_versioned, or
-// dltensor. Whoever consumes it puts "used_" before the name.
+// dltensor. The consumer must put "used_" before the name.
 func (c Capsule) Name() string {
 	if c.Unversioned {
 		return "dltensor"
@@ -33,7 +33,7 @@ func (c Capsule) Delete() error {
 	return nil
 }
 
-// The structures of dlpack.h. Pointers are numbers here: what they point to is not Go's.
+// The structures of dlpack.h. Pointers are numbers here: they point outside Go's memory.
 type (
 	managedVersioned struct {
 		major, minor     uint32
@@ -87,7 +87,7 @@ func (c Capsule) deleter() uintptr {
 	return (*managedVersioned)(c.Pointer).deleter
 }
 
-// open returns what a capsule says. Of another version, only the deleter may be looked at.
+// open returns the content of a capsule. For another version, only the deleter may be read.
 func (c Capsule) open() (t *cTensor, flags uint64, err error) {
 	const op = "Import"
 	if c.Unversioned {
@@ -103,7 +103,7 @@ func (c Capsule) open() (t *cTensor, flags uint64, err error) {
 	return &m.tensor, m.flags, nil
 }
 
-// numbers returns n integers at an address of a capsule's.
+// numbers returns n integers at an address in a capsule.
 func numbers(at uintptr, n int32) []int64 {
 	return unsafe.Slice((*int64)(dl.Pointer(at)), n)
 }

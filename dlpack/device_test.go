@@ -28,7 +28,7 @@ func openDevice(t *testing.T) *tensor.Stream {
 	return s
 }
 
-// Tensors of a GPU: what is exported comes back, at any byte that elements may begin on.
+// Tensors of a GPU survive an export and import, at any byte at which elements may begin.
 func TestDeviceExportAndImport(t *testing.T) {
 	s := openDevice(t)
 	for _, of := range []layout.DType{layout.Uint4, layout.Uint8, layout.Float16, layout.Float32, layout.Complex128} {
@@ -57,11 +57,11 @@ func TestDeviceExportAndImport(t *testing.T) {
 		release(t, x, tail, back, turned, empty)
 	}
 	require.NoError(t, s.Wait())
-	// The last deleter's call may be a moment later, in a goroutine of its own.
+	// The last call of the deleter may follow later, in a goroutine of its own.
 	require.Eventually(t, func() bool { return s.Device().Stats().Live == 0 }, time.Minute, time.Millisecond)
 }
 
-// A producer's memory is its own again after the work that uses it, and not before.
+// A producer gets its memory back after the work that uses it, and not before.
 func TestDeviceDeletesAfterTheWork(t *testing.T) {
 	s := openDevice(t)
 	x, err := tensor.New(s, layout.Uint8, 1<<20)
@@ -87,7 +87,7 @@ func TestDeviceDeletesAfterTheWork(t *testing.T) {
 	require.NoError(t, theirs.Delete())
 }
 
-// The queue that a consumer works on waits for the tensor, and its memory for the queue.
+// The consumer's queue waits for the tensor, and the tensor's memory for the queue.
 func TestDeviceExportToQueue(t *testing.T) {
 	s := openDevice(t)
 	q, err := s.Device().NewQueue()
@@ -112,7 +112,7 @@ func TestDeviceExportToQueue(t *testing.T) {
 	require.ErrorIs(t, err, device.ErrClosed)
 }
 
-// z0 returns a tensor that the test's end need not see released.
+// z0 returns a tensor whose release the end of the test does not check.
 func z0(t *testing.T, s *tensor.Stream) *tensor.Tensor {
 	x, err := tensor.New(s, layout.Uint8, 16)
 	require.NoError(t, err)

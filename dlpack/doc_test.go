@@ -21,7 +21,7 @@ func snippets(t *testing.T, unversioned bool) []string {
 	for _, rest := range strings.Split(string(doc), "```python\n")[1:] {
 		code, _, ok := strings.Cut(rest, "```")
 		require.True(t, ok)
-		if unversioned { // as the document says
+		if unversioned { // as the document shows
 			code = strings.NewReplacer("max_version=(1, 1)", "", "dltensor_versioned", "dltensor").Replace(code)
 		}
 		all = append(all, code)
@@ -29,8 +29,8 @@ func snippets(t *testing.T, unversioned bool) []string {
 	return all
 }
 
-// The document's Python runs as it is written: a tensor becomes an array of numpy's, and
-// that a tensor again, all of one memory.
+// The document's Python runs as written: a tensor becomes a numpy array, and that a tensor
+// again, all in one memory.
 func TestBugDocumentedPython(t *testing.T) {
 	p := py(t)
 	tensor.CheckLeaks(t, tensor.Host())

@@ -8,12 +8,12 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
-// A capsule as another library would give and take it: here, both are this program.
+// A capsule as another library would produce and consume it: here, both are this program.
 func Example() {
 	x := must(tensor.FromSlice(tensor.Host(), []int16{1, 2, 3, 4, 5, 6}, 2, 3))
 	columns := must(x.Transpose())
 	capsule := must(dlpack.Export(columns, dlpack.ExportOptions{}))
-	x.Release() // the capsule has the memory
+	x.Release() // the capsule keeps the memory
 	columns.Release()
 
 	y := must(dlpack.Import(tensor.Host(), capsule, dlpack.ImportOptions{}))

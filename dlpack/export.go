@@ -10,29 +10,28 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
-// ExportOptions are how Export gives a tensor away.
+// ExportOptions are options of Export.
 type ExportOptions struct {
-	// Unversioned makes a DLManagedTensor: what a consumer wants whose __dlpack__ call
-	// has no max_version, or one below 1.0.
+	// Unversioned makes a DLManagedTensor, for a consumer whose __dlpack__ call has no
+	// max_version, or one below 1.0.
 	Unversioned bool
 	// ReadOnly tells the consumer not to write. Only versioned capsules can.
 	ReadOnly bool
-	// Queue is what the consumer works on, of the tensor's device: it is made to wait
-	// for the tensor's stream, and the tensor's memory, once deleted, for it. nil: Export
-	// itself waits, and at the deleter's call the consumer's work must be over.
+	// Queue is the consumer's queue, on the tensor's device: it waits for the tensor's stream,
+	// and the tensor's memory, once deleted, waits for it. nil: Export itself waits, and at the
+	// deleter's call the consumer's work must be over.
 	Queue device.Queue
-	// NoWait says that the consumer's work comes after the tensor's anyway: nothing
-	// waits.
+	// NoWait says that the consumer's work follows the tensor's in any case: nothing waits.
 	NoWait bool
 }
 
 // Export returns a capsule of a tensor, for a consumer to call its deleter once, or for
-// [Capsule.Delete]; until then the memory stays, whatever becomes of the tensor. Both see
-// what the other writes.
+// [Capsule.Delete]; until then the memory stays, even if the tensor is released. Both see what
+// the other writes.
 //
-// Strings are device.ErrUnsupported, and so are elements below a byte that begin within
-// one (tensor.Tensor.Contiguous gives others), devices other than the host's, CUDA's and
-// OpenCL's, and systems where C cannot call (see docs/dlpack.md).
+// Strings are device.ErrUnsupported, like elements below a byte that begin within one
+// (tensor.Tensor.Contiguous moves them), devices other than the host's, CUDA's and OpenCL's,
+// and systems where C cannot call (see docs/dlpack.md).
 func Export(t *tensor.Tensor, o ExportOptions) (Capsule, error) {
 	const op = "Export"
 	if err := dl.Available(); err != nil {
@@ -57,7 +56,7 @@ func Export(t *tensor.Tensor, o ExportOptions) (Capsule, error) {
 		err = wait(held, o)
 	}
 	if err != nil {
-		_ = held.Release() // t has the memory still
+		_ = held.Release() // t still has the memory
 		return Capsule{}, err
 	}
 	var flags uint64
@@ -69,8 +68,8 @@ func Export(t *tensor.Tensor, o ExportOptions) (Capsule, error) {
 	return e.begin(o.Unversioned), nil
 }
 
-// wait makes the consumer's work come after the stream's on a tensor, of which it returns
-// the error.
+// wait orders the consumer's work after the stream's work on a tensor, and returns that work's
+// error.
 func wait(t *tensor.Tensor, o ExportOptions) error {
 	q := t.Stream().Queue()
 	switch {
@@ -91,7 +90,7 @@ func wait(t *tensor.Tensor, o ExportOptions) error {
 	return o.Queue.WaitFor(ready)
 }
 
-// describe returns what a consumer is told of the tensor.
+// describe returns the description of the tensor for a consumer.
 func (e *export) describe() (cTensor, error) {
 	const op = "Export"
 	t, l := e.tensor, e.tensor.Layout()
@@ -113,8 +112,8 @@ func (e *export) describe() (cTensor, error) {
 	return d, err
 }
 
-// locate says where the memory of a tensor is, whose first element is at a byte of it. Of no
-// elements, the address is 0.
+// locate returns the location of a tensor's memory, whose first element is at a byte of it.
+// Without elements, the address is 0.
 func (d *cTensor) locate(t *tensor.Tensor, at uint64) error {
 	dev := t.Stream().Device()
 	info := dev.Info()

@@ -24,7 +24,7 @@ func exported(t testing.TB, x *tensor.Tensor, o ExportOptions) Capsule {
 	return c
 }
 
-// What is exported comes back as it was: every type, views of all kinds, both structures.
+// An export and import changes nothing: every type, views of all kinds, both structures.
 func TestExportAndImport(t *testing.T) {
 	tensor.CheckLeaks(t, tensor.Host())
 	for _, of := range append(layout.DTypes(), layout.Bit) {
@@ -80,7 +80,7 @@ func TestExportDescribes(t *testing.T) {
 	release(t, x, v, empty)
 }
 
-// The sizes and places that dlpack.h's structures have with C compilers for 64 bits.
+// The sizes and offsets of dlpack.h's structures with C compilers for 64 bits.
 func TestStructures(t *testing.T) {
 	assert.EqualValues(t, 48, unsafe.Sizeof(cTensor{}))
 	assert.EqualValues(t, 64, unsafe.Sizeof(managed{}))
@@ -91,8 +91,8 @@ func TestStructures(t *testing.T) {
 	assert.EqualValues(t, 32, unsafe.Offsetof(managedVersioned{}.tensor))
 }
 
-// The memory outlives its tensor and its scope, until the deleter is called; once more, by
-// a consumer that is wrong, does nothing.
+// The memory outlives its tensor and its scope, until the deleter is called; another call, by
+// an incorrect consumer, does nothing.
 func TestExportKeepsMemory(t *testing.T) {
 	s, err := tensor.Open("cpu")
 	require.NoError(t, err)

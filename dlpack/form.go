@@ -11,18 +11,18 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// form is what a capsule says of its elements.
+// form is a capsule's description of its elements.
 type form struct {
 	dtype  layout.DType
 	layout layout.Layout // in the bytes from the lowest element's on
-	bytes  int64         // how many these are; 0: no elements
-	before int64         // how many of them lie before the element that data points to
-	copied bool          // nobody else has the memory
+	bytes  int64         // the number of these; 0: no elements
+	before int64         // bytes before the element that data points to
+	copied bool          // exclusive to the importer
 }
 
 func (f *form) String() string { return fmt.Sprintf("%v%v", f.dtype, f.layout) }
 
-// formOf checks what a tensor says of its elements.
+// formOf checks a tensor's description of its elements.
 func formOf(t *cTensor, flags uint64, as layout.DType) (form, error) {
 	f := form{copied: flags&flagCopied != 0}
 	var err error
@@ -66,13 +66,13 @@ func axesOf(t *cTensor, of layout.DType, padded bool) (dims, strides []int64, er
 	if padded && t.bits < 8 {
 		pitch = 8
 	}
-	lanes, unit := int64(t.lanes), pitch/int64(of.Bits()) // what lanes are apart, in elements of the type
+	lanes, unit := int64(t.lanes), pitch/int64(of.Bits()) // the step of lanes, in elements of the type
 	if lanes > 1 && pitch*lanes%8 != 0 {
 		return nil, nil, layout.Errorf(device.ErrUnsupported, op, "%d lanes of %d bits: of how many bytes they take, DLPack says different things", lanes, t.bits)
 	}
 	for i, stride := range strides {
 		if dims[i] <= 1 {
-			strides[i] = 0 // whatever it is: nothing uses it
+			strides[i] = 0 // any value: it is not used
 			continue
 		}
 		hi, lo := bits.Mul64(magnitude(stride), uint64(lanes*unit))
@@ -132,7 +132,7 @@ func (f *form) lay(dims, strides []int64) error {
 	return nil
 }
 
-// address returns where the bytes begin, for memory that has addresses.
+// address returns the begin of the bytes, for memory with addresses.
 func (f *form) address(t *cTensor) (uintptr, error) {
 	first, carry := bits.Add64(uint64(t.data), t.byteOffset, 0)
 	last, more := bits.Add64(first, uint64(f.bytes-f.before), 0)

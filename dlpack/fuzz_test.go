@@ -13,9 +13,9 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
-// FuzzImport imports capsules whose fields may be anything; only addresses are true, or nil.
-// Whatever they say, the deleter is called once, and elements that lie in the producer's
-// memory are those that an index walk finds.
+// FuzzImport imports capsules whose fields may be anything, except addresses, which are valid
+// or nil. The deleter must be called exactly once, and elements within the producer's memory
+// must match an index walk.
 func FuzzImport(f *testing.F) {
 	add := func(p *producer, as layout.DType) {
 		var b bytes.Buffer
@@ -35,14 +35,14 @@ func FuzzImport(f *testing.F) {
 		const room = 256
 		p := produce(t, layout.Uint8, count(3*room))
 		r := bytes.NewReader(raw)
-		read := func(into any) { _ = binary.Read(r, binary.LittleEndian, into) } // what is missing is 0
+		read := func(into any) { _ = binary.Read(r, binary.LittleEndian, into) } // missing bytes are 0
 		x := &p.versioned.tensor
 		var as layout.DType
 		var has [3]bool
 		for _, into := range []any{&p.versioned.major, &p.versioned.flags, &x.device, &x.rank, &x.code, &x.bits, &x.lanes, &x.byteOffset, &as, &has} {
 			read(into)
 		}
-		// What the rank is, if it is one, the arrays have.
+		// The arrays have the length of the rank, if it is valid.
 		p.dims, p.strides = make([]int64, layout.MaxRank), make([]int64, layout.MaxRank)
 		n := max(0, min(int(x.rank), layout.MaxRank))
 		read(p.dims[:n])
@@ -77,8 +77,8 @@ func unwrap(err error) error {
 	return err
 }
 
-// check compares what was imported with a walk over the producer's own bits, if the
-// producer has them: data points to the room-th of its bytes.
+// check compares an imported tensor with a walk over the producer's own bits, if they exist:
+// data points to the room-th of its bytes.
 func check(t *testing.T, p *producer, y *tensor.Tensor, room int64) {
 	x := &p.versioned.tensor
 	if y.Count() == 0 || y.Count() > 1<<12 || x.byteOffset > uint64(room) {

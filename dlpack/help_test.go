@@ -16,8 +16,8 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
-// deleted counts, by the address of a capsule, the calls of the deleter that producers of
-// these tests have.
+// deleted counts, by the address of a capsule, the calls of the deleter of these tests'
+// producers.
 var deleted sync.Map
 
 var deleter = sync.OnceValue(func() uintptr {
@@ -28,7 +28,7 @@ var deleter = sync.OnceValue(func() uintptr {
 	})
 })
 
-// producer is a library with a capsule of memory of its own.
+// producer is a library with a capsule of its own memory.
 type producer struct {
 	versioned     managedVersioned
 	unversioned   managed
@@ -87,7 +87,7 @@ func (p *producer) old() Capsule {
 	return Capsule{unsafe.Pointer(&p.unversioned), true}
 }
 
-// deletions returns how often the deleter of a capsule was called.
+// deletions returns the number of calls of a capsule's deleter.
 func deletions(c Capsule) int64 {
 	if n, ok := deleted.Load(uintptr(c.Pointer)); ok {
 		return n.(*atomic.Int64).Load()
@@ -95,7 +95,7 @@ func deletions(c Capsule) int64 {
 	return 0
 }
 
-// forget is for addresses that are used again.
+// forget is for addresses that are reused.
 func forget(c Capsule) { deleted.Delete(uintptr(c.Pointer)) }
 
 // deletedOnce checks that a capsule was deleted, once, perhaps a moment later.

@@ -7,24 +7,24 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
-// ImportOptions are how Import takes a capsule.
+// ImportOptions are options of Import.
 type ImportOptions struct {
-	// As is what elements are taken for: a type of their width, for one that Restride
-	// lacks; or bit, which has the bits of an element along a last axis, for widths that
-	// it lacks, as of 6-bit floats. 0: what they are.
+	// As replaces the type of elements: by a type of their width, for one that Restride lacks;
+	// or by bit, which gives the bits of an element along a last axis, for widths that it
+	// lacks, such as 6-bit floats. 0: the capsule's type.
 	As layout.DType
-	// ReadOnly accepts memory that is only to be read. That nothing writes to the
-	// tensor is for the caller to see to.
+	// ReadOnly accepts read-only memory. The caller must ensure that nothing writes to the
+	// tensor.
 	ReadOnly bool
 }
 
 // Import consumes a capsule: it returns a tensor over its memory, on a stream of the device
-// that has it, and sees to the capsule's deleter, also after an error. It does not consume a
+// that has it, and takes over the capsule's deleter, also after an error. It does not consume a
 // capsule that is nil or consumed already; a stream that is nil; nor any on systems where C
 // cannot be called (see docs/dlpack.md).
 //
 // Types and flags that Restride lacks, other versions' structures, and memory that a device
-// cannot take are device.ErrUnsupported; what contradicts itself is device.ErrInvalid.
+// cannot adopt are device.ErrUnsupported; contradictions are device.ErrInvalid.
 func Import(s *tensor.Stream, c Capsule, o ImportOptions) (*tensor.Tensor, error) {
 	const op = "Import"
 	if s == nil {
@@ -56,7 +56,7 @@ func Import(s *tensor.Stream, c Capsule, o ImportOptions) (*tensor.Tensor, error
 }
 
 // buffer makes a buffer of a capsule's memory, whose end calls the deleter; nil, without an
-// error, of no elements.
+// error, if there are no elements.
 func (c Capsule) buffer(s *tensor.Stream, o ImportOptions) (device.Buffer, form, error) {
 	t, flags, err := c.open()
 	if err != nil {
@@ -77,11 +77,11 @@ func (c Capsule) buffer(s *tensor.Stream, o ImportOptions) (device.Buffer, form,
 	return b, f, err
 }
 
-// place makes a buffer of the memory of a tensor, and says in f where in it the elements
-// lie. done is called when it is no longer used.
+// place makes a buffer of a tensor's memory, and sets the place of the elements in it in f.
+// done is called when it is no longer used.
 type place func(s *tensor.Stream, t *cTensor, f *form, done func()) (device.Buffer, error)
 
-// placeOf returns how a stream's device takes memory of the kind that a tensor has.
+// placeOf returns the function by which a stream's device adopts memory of the tensor's kind.
 func placeOf(s *tensor.Stream, t *cTensor) (place, error) {
 	info := s.Device().Info()
 	_, handles := device.As[device.HandleMemory](s.Device())
@@ -104,7 +104,7 @@ func placeHost(_ *tensor.Stream, t *cTensor, f *form, done func()) (device.Buffe
 	return cpu.WrapFor(bytesAt(first, f.bytes), done), nil
 }
 
-// vector is what addresses that kernels are given are multiples of, and word what sizes are.
+// vector is the alignment of addresses that kernels accept, and word the alignment of sizes.
 const vector, word = 16, 4
 
 func placeCUDA(s *tensor.Stream, t *cTensor, f *form, done func()) (device.Buffer, error) {

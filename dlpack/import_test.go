@@ -118,7 +118,7 @@ func TestImportBelowAByte(t *testing.T) {
 	assert.ErrorContains(t, err, "3 lanes of 4 bits")
 }
 
-// Types that Restride lacks, under the names of others.
+// Types that Restride lacks, imported as other types.
 func TestImportAs(t *testing.T) {
 	p := produce(t, layout.Uint8, count(6), 6)
 	p.versioned.tensor.code = 7 // float8_e3m4
@@ -164,7 +164,7 @@ func TestImportTypes(t *testing.T) {
 	}
 }
 
-// What contradicts itself is an error, with the capsule deleted.
+// Contradictions are errors, and the capsule is deleted.
 func TestImportRefuses(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(p *producer, x *cTensor)
@@ -235,7 +235,7 @@ func TestImportTwice(t *testing.T) {
 	assert.Zero(t, deletions(p.capsule()))
 	release(t, x)
 	deletedOnce(t, p.capsule())
-	x, err = Import(tensor.Host(), p.capsule(), ImportOptions{}) // the producer's address again
+	x, err = Import(tensor.Host(), p.capsule(), ImportOptions{}) // reuses the producer's address
 	require.NoError(t, err)
 	release(t, x)
 }

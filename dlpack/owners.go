@@ -11,13 +11,13 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
-// taken are the capsules that are consumed, and whose deleters have not been called.
+// taken are the consumed capsules whose deleters have not been called.
 var taken = struct {
 	sync.Mutex
 	at map[unsafe.Pointer]struct{}
 }{at: map[unsafe.Pointer]struct{}{}}
 
-// take makes a capsule this package's to delete. After an error it is not.
+// take makes this package the owner of a capsule. After an error it is not.
 func (c Capsule) take(op string) error {
 	if err := dl.Available(); err != nil {
 		return layout.Errorf(device.ErrUnsupported, op, "%v", err)
@@ -37,8 +37,8 @@ func (c Capsule) take(op string) error {
 	return nil
 }
 
-// giveBack calls the deleter of a capsule that was taken. The producer may use its address
-// again at once.
+// giveBack calls the deleter of a capsule that was taken. The producer may reuse its address
+// immediately.
 func (c Capsule) giveBack() {
 	deleter := c.deleter()
 	taken.Lock()
@@ -49,7 +49,7 @@ func (c Capsule) giveBack() {
 	}
 }
 
-// export is what Export keeps for a consumer: the structure that it is given comes first.
+// export is the state that Export keeps for a consumer: the structure that it gets comes first.
 type export struct {
 	versioned   managedVersioned
 	unversioned managed
@@ -60,13 +60,13 @@ type export struct {
 	queue  device.Queue // the consumer's; nil: unknown
 }
 
-// exports are those that the deleter has not been called for.
+// exports are those whose deleter has not been called.
 var exports = struct {
 	sync.Mutex
 	at map[uintptr]*export
 }{at: map[uintptr]*export{}}
 
-// deleteExport is the deleter of all exports. What is not one, or was one, it leaves alone.
+// deleteExport is the deleter of all exports. It ignores anything that is not a live export.
 var deleteExport = sync.OnceValue(func() uintptr {
 	return dl.Callback(func(at uintptr) uintptr {
 		exports.Lock()
@@ -96,8 +96,8 @@ func (e *export) begin(unversioned bool) Capsule {
 	return c
 }
 
-// end gives the memory back when the consumer needs it no more. Nobody hears of errors: a
-// queue that is closed has waited for its work, and a device that is has freed its memory.
+// end releases the memory when the consumer no longer needs it. Errors have no receiver: a
+// closed queue has waited for its work, and a closed device has freed its memory.
 func (e *export) end() {
 	if q, ok := device.As[device.Sharer](e.queue); ok {
 		_ = q.MarkUsed(e.tensor.Buffer())

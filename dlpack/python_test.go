@@ -22,22 +22,22 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
-// helper has what Python's side of the tests needs.
+// helper holds Python's side of the tests.
 //
 //go:embed testdata/helper.py
 var helper string
 
-// python is an interpreter in this process. It stays until the process ends. All code runs
-// in one thread, as programs do that embed Python; deleters are called from others.
+// python is an interpreter in this process. It stays until the process ends. All code runs in
+// one thread, like in programs that embed Python; deleters are called from others.
 type python struct {
 	ensure, release, run uintptr
 	torch                bool
-	mail                 *[4]int64 // what Python's side answers
+	mail                 *[4]int64 // Python's results
 	code                 chan string
 	failed               chan bool
 }
 
-// embed starts the interpreter: the library of the Python that RESTRIDE_PYTHON names, else
+// embed starts the interpreter: the library of the Python that RESTRIDE_PYTHON names, otherwise
 // of python3 or /usr/bin/python3, the first with numpy.
 var embed = sync.OnceValues(func() (*python, error) {
 	if err := dl.Available(); err != nil {
@@ -57,7 +57,8 @@ var embed = sync.OnceValues(func() (*python, error) {
 	return nil, fmt.Errorf("%w: no Python with numpy and a library: %s", exec.ErrNotFound, strings.Join(reasons, "; "))
 })
 
-// asked is what a Python is asked for: its library, its home and where its packages are.
+// asked are the properties asked from a Python: its library, its home and the folders of its
+// packages.
 const asked = `
 import numpy, os, sys, sysconfig
 v = sysconfig.get_config_var
@@ -110,7 +111,7 @@ func start(command string) (*python, error) {
 	return p, nil
 }
 
-// setenv sets a variable of C's environment, which is not Go's where there is no cgo.
+// setenv sets a variable of C's environment, which differs from Go's without cgo.
 func setenv(name, value string) error {
 	lib, err := dl.Open("libc.so.6", "/usr/lib/libSystem.B.dylib")
 	if err != nil {
@@ -156,7 +157,7 @@ func (p *python) do(t *testing.T, format string, args ...any) {
 	require.NoError(t, p.exec(fmt.Sprintf(format, args...)))
 }
 
-// libraries are those on the other side.
+// libraries are the other libraries.
 func (p *python) libraries() []string {
 	if p.torch {
 		return []string{"numpy", "torch"}
@@ -164,7 +165,7 @@ func (p *python) libraries() []string {
 	return []string{"numpy"}
 }
 
-// capsules returns the kinds that a library speaks.
+// capsules returns the kinds that a library supports.
 func (p *python) capsules(t *testing.T, library string) []bool {
 	p.do(t, "tell(versioned(%q))", library)
 	if p.mail[0] != 0 {
@@ -185,7 +186,7 @@ var pyTypes = map[layout.DType]string{
 	layout.Complex64: "complex64", layout.Complex128: "complex128", layout.Bool: "bool",
 }
 
-// numpy and PyTorch hold our memory as arrays of theirs, without a copy.
+// numpy and PyTorch use this package's memory as their arrays, without a copy.
 func TestPythonTakesTensors(t *testing.T) {
 	p := py(t)
 	tensor.CheckLeaks(t, tensor.Host())
@@ -222,8 +223,8 @@ func TestPythonTakesTensors(t *testing.T) {
 	}
 }
 
-// What one side writes, the other has; the tensor is released first. Of capsules before 1.0,
-// numpy makes arrays that are only to be read.
+// Each side sees the other's writes; the tensor is released first. For capsules before 1.0,
+// numpy makes read-only arrays.
 func TestPythonShares(t *testing.T) {
 	p := py(t)
 	tensor.CheckLeaks(t, tensor.Host())
@@ -254,7 +255,7 @@ func TestPythonShares(t *testing.T) {
 	}
 }
 
-// Arrays of numpy's and PyTorch's become tensors, without a copy, and are theirs again.
+// Arrays of numpy and PyTorch become tensors, without a copy, and are returned.
 func TestPythonGivesArrays(t *testing.T) {
 	p := py(t)
 	tensor.CheckLeaks(t, tensor.Host())
@@ -291,7 +292,7 @@ func TestPythonGivesArrays(t *testing.T) {
 	}
 }
 
-// numpy has arrays that are only to be read, and says so in versioned capsules.
+// numpy has read-only arrays, and marks them in versioned capsules.
 func TestPythonReadOnly(t *testing.T) {
 	p := py(t)
 	if kinds := p.capsules(t, "numpy"); len(kinds) < 2 {

@@ -24,7 +24,7 @@ func (c typeCode) String() string {
 	return fmt.Sprintf("type code %d", uint8(c))
 }
 
-// kind is a type as DLPack has it, of one lane.
+// kind is a type in DLPack's form, of one lane.
 type kind struct {
 	code typeCode
 	bits uint8
@@ -47,8 +47,7 @@ var types = func() map[kind]layout.DType {
 	return all
 }()
 
-// elementType returns the type of a tensor's elements: as the caller wants to have them,
-// or what they are.
+// elementType returns the type of a tensor's elements: the caller's choice, or the capsule's.
 func elementType(t *cTensor, as layout.DType) (layout.DType, error) {
 	const op = "Import"
 	if t.bits == 0 || t.lanes == 0 {

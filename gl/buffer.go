@@ -15,8 +15,8 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
-// Buffer is a buffer object of GL's, seen as elements of a type through a layout. It is GL's
-// and, between Acquire and Release, the stream's.
+// Buffer is a GL buffer object, seen as elements of a type through a layout. It belongs to GL
+// and, between Acquire and Release, to the stream.
 type Buffer struct {
 	in     *Interop
 	name   uint32
@@ -28,9 +28,9 @@ type Buffer struct {
 	closed bool
 }
 
-// NewBuffer makes a buffer object for contiguous elements, undefined ones, and names it:
-// Close deletes it. use says what tensors do with it. The error is ErrOutOfMemory if GL has
-// no memory for it.
+// NewBuffer makes a buffer object for contiguous, undefined elements, and names it: Close
+// deletes it. use is the tensors' access to it. The error is ErrOutOfMemory if GL has no memory
+// for it.
 func (i *Interop) NewBuffer(use device.GLUse, t layout.DType, dims ...int64) (*Buffer, error) {
 	const op = "NewBuffer"
 	l, err := layout.Contiguous(dims...)
@@ -63,10 +63,10 @@ func (i *Interop) NewBuffer(use device.GLUse, t layout.DType, dims ...int64) (*B
 	return b, nil
 }
 
-// unit is what sizes of new buffers are a multiple of: kernels access 16 bytes.
+// unit divides the sizes of new buffers: kernels access 16 bytes.
 const unit = 16
 
-// newStorage makes a buffer object of so many bytes.
+// newStorage makes a buffer object of the given number of bytes.
 func (i *Interop) newStorage(op string, bytes int64) (name uint32, err error) {
 	gl.GenBuffers(1, &name)
 	bound(gl.COPY_WRITE_BUFFER, name, func() {
@@ -83,12 +83,12 @@ func (i *Interop) newStorage(op string, bytes int64) (name uint32, err error) {
 	return name, nil
 }
 
-// Buffer makes a buffer object of the program's known, in which elements of a type lie as a
-// layout says. The object stays the program's, which keeps it, and its storage, until Close.
-// Its size is a multiple of 4 bytes, but where the way is Staged, or the device is the cpu.
-// Where the way is Mapped, its storage was made by glBufferStorage with the flags GL_MAP_READ_BIT, GL_MAP_WRITE_BIT,
-// GL_MAP_PERSISTENT_BIT and GL_MAP_COHERENT_BIT, and the program has not mapped it: Close
-// unmaps it.
+// Buffer registers a buffer object of the program, which holds elements of a type in a layout.
+// The program owns the object, and must keep it, and its storage, until Close. Its size is a
+// multiple of 4 bytes, unless the way is Staged, or the device is the cpu. If the way is
+// Mapped, its storage was made by glBufferStorage with the flags GL_MAP_READ_BIT,
+// GL_MAP_WRITE_BIT, GL_MAP_PERSISTENT_BIT and GL_MAP_COHERENT_BIT, and the program has not
+// mapped it: Close unmaps it.
 func (i *Interop) Buffer(name uint32, t layout.DType, l layout.Layout, use device.GLUse) (*Buffer, error) {
 	const op = "Buffer"
 	if err := checkType(op, t, use); err != nil {
@@ -123,7 +123,8 @@ func checkType(op string, t layout.DType, use device.GLUse) error {
 	return nil
 }
 
-// span returns how many bytes, from the beginning of a buffer of a size, the elements reach.
+// span returns the number of bytes, from the beginning of a buffer of a size, that the elements
+// span.
 func (b *Buffer) span(op string, size int64) (int64, error) {
 	if err := backend.CheckOperand(op, "the tensor", &device.Operand{Buffer: sized(size), Layout: b.layout, Type: b.dtype}); err != nil {
 		return 0, err
@@ -136,7 +137,7 @@ func (b *Buffer) span(op string, size int64) (int64, error) {
 	return bytes, nil
 }
 
-// sized is a device.Buffer of which only the size counts.
+// sized is a device.Buffer with only a size.
 type sized int64
 
 func (s sized) Size() int64 { return int64(s) }
@@ -145,8 +146,8 @@ func (sized) Free() error   { return nil }
 // Name returns GL's name of the buffer object.
 func (b *Buffer) Name() uint32 { return b.name }
 
-// Acquire makes the buffer the stream's, and a tensor of it: work on the stream comes after
-// what GL was given so far. GL may not use the buffer until Release.
+// Acquire transfers the buffer to the stream, and returns a tensor of it: work on the stream
+// follows all work given to GL so far. GL must not use the buffer until Release.
 func (b *Buffer) Acquire() (*tensor.Tensor, error) {
 	const op = "Acquire"
 	if b == nil {
@@ -156,7 +157,7 @@ func (b *Buffer) Acquire() (*tensor.Tensor, error) {
 		if err := b.idle(op); err != nil {
 			return err
 		}
-		gl.MemoryBarrier(gl.ALL_BARRIER_BITS) // what shaders wrote, too
+		gl.MemoryBarrier(gl.ALL_BARRIER_BITS) // includes writes of shaders
 		q := b.in.stream.Queue()
 		mem, err := b.shared.Acquire(q)
 		if err != nil {
@@ -173,10 +174,10 @@ func (b *Buffer) Acquire() (*tensor.Tensor, error) {
 	return b.tensor, nil
 }
 
-// Release makes the buffer GL's again: what GL is given from now on comes after the stream's
-// work. The tensor is released, and views of it that are not are device.ErrClosed when they
-// are used. After an error, what was written to the tensor may be lost; where the way is
-// Shared, the buffer is acquired still, and may be released again.
+// Release returns the buffer to GL: later GL work follows the stream's work. The tensor is
+// released, and views of it that are not are device.ErrClosed when they are used. After an
+// error, writes to the tensor may be lost; if the way is Shared, the buffer is still acquired,
+// and may be released again.
 func (b *Buffer) Release() error {
 	const op = "Release"
 	if b == nil {
@@ -188,7 +189,7 @@ func (b *Buffer) Release() error {
 		}
 		err := b.shared.Release(b.in.stream.Queue())
 		if b.in.way == Shared && err != nil && !errors.Is(err, device.ErrClosed) {
-			return err // the driver has it still, unless the device was closed
+			return err // the driver still has it, unless the device was closed
 		}
 		x := b.tensor
 		b.tensor = nil
@@ -196,8 +197,9 @@ func (b *Buffer) Release() error {
 	})
 }
 
-// Close makes the device forget the buffer, and deletes what NewBuffer made. It is
-// ErrInvalid, and changes nothing, while the buffer is acquired. A second Close is ErrClosed.
+// Close unregisters the buffer from the device, and deletes the object that NewBuffer made. It
+// is ErrInvalid, and changes nothing, while the buffer is acquired. A second Close is
+// ErrClosed.
 func (b *Buffer) Close() error {
 	const op = "Close"
 	if b == nil {
@@ -216,7 +218,7 @@ func (b *Buffer) Close() error {
 	})
 }
 
-// idle checks that the buffer is GL's.
+// idle checks that the buffer belongs to GL.
 func (b *Buffer) idle(op string) error {
 	switch {
 	case b.closed:

@@ -17,8 +17,7 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// do makes a call on the thread of the context: f, unless GL has an error of what was
-// called before.
+// do makes a call on the thread of the context: f, unless GL has an error from an earlier call.
 func (i *Interop) do(op string, f func() error) error {
 	return i.onThread(op, func() error {
 		if err := pending(op); err != nil {
@@ -28,7 +27,7 @@ func (i *Interop) do(op string, f func() error) error {
 	})
 }
 
-// end is do for calls that give something back, whatever GL says of others.
+// end is do for calls that release something, even if GL has an earlier error.
 func (i *Interop) end(op string, f func() error) error {
 	return i.onThread(op, func() error {
 		err := pending(op)
@@ -36,9 +35,8 @@ func (i *Interop) end(op string, f func() error) error {
 	})
 }
 
-// onThread calls f where the context is current. Meanwhile the goroutine stays on the thread,
-// which it also does for callers that have not locked it, so that they are told and not
-// ended by the driver.
+// onThread calls f where the context is current. Meanwhile the goroutine is locked to the
+// thread, so that callers that have not locked it get an error, and not a crash of the driver.
 func (i *Interop) onThread(op string, f func() error) error {
 	if i == nil {
 		return layout.Errorf(device.ErrInvalid, op, "there is no Interop")
@@ -55,7 +53,7 @@ func (i *Interop) onThread(op string, f func() error) error {
 	return f()
 }
 
-// ready asks GL for its functions, once: they are the same for all contexts.
+// ready loads GL's functions, once: they are the same for all contexts.
 var ready struct {
 	sync.Mutex
 	done bool
@@ -78,7 +76,7 @@ func initialize(address func(name string) unsafe.Pointer) error {
 	return nil
 }
 
-// version returns the context's version of OpenGL, as 43 for 4.3.
+// version returns the context's version of OpenGL, such as 43 for 4.3.
 func version() int {
 	var major, minor int32
 	gl.GetIntegerv(gl.MAJOR_VERSION, &major)
@@ -86,8 +84,8 @@ func version() int {
 	return int(10*major + minor)
 }
 
-// hasExtension reports whether the context has one. The address of a function says nothing:
-// loaders have one for each name.
+// hasExtension reports whether the context has an extension. The address of a function is no
+// proof: loaders return one for any name.
 func hasExtension(name string) bool {
 	var n int32
 	gl.GetIntegerv(gl.NUM_EXTENSIONS, &n)
@@ -102,10 +100,10 @@ func hasExtension(name string) bool {
 // hasBufferStorage reports whether buffers can stay mapped while GL uses them.
 func hasBufferStorage() bool { return version() >= 44 || hasExtension("GL_ARB_buffer_storage") }
 
-// mostErrors bounds the errors that are asked for: a lost context has one for ever.
+// mostErrors bounds the number of errors that are read: a lost context has one forever.
 const mostErrors = 16
 
-// pending takes the errors that GL has of calls before op.
+// pending reads the errors of calls before op.
 func pending(op string) error {
 	if err := taken(); err != nil {
 		return fmt.Errorf("%s: GL has an error of an earlier call: %w", op, err)
@@ -113,7 +111,7 @@ func pending(op string) error {
 	return nil
 }
 
-// failed takes the errors of calls that op has made of GL.
+// failed reads the errors of op's calls.
 func failed(call string) error {
 	err := taken()
 	if err != nil {
@@ -126,7 +124,7 @@ func failed(call string) error {
 	return nil
 }
 
-// unlessFailed is failed for a call whose result says that it failed.
+// unlessFailed is failed for a call whose result tells whether it failed.
 func unlessFailed(call, result string) error {
 	if err := failed(call); err != nil {
 		return err
@@ -134,7 +132,7 @@ func unlessFailed(call, result string) error {
 	return &device.DriverError{Call: call, Name: result}
 }
 
-// taken returns the first error of GL's, and takes all.
+// taken returns the first GL error, and clears all.
 func taken() *device.DriverError {
 	var first *device.DriverError
 	for range mostErrors {
@@ -171,7 +169,7 @@ func errorName(code uint32) string {
 	return "an unknown error"
 }
 
-// finish waits until the host sees all that GL was given to write.
+// finish waits until all writes given to GL are visible to the host.
 func finish() error {
 	fence := gl.FenceSync(gl.SYNC_GPU_COMMANDS_COMPLETE, 0)
 	if fence == 0 {
@@ -188,7 +186,7 @@ func finish() error {
 	}
 }
 
-// bound calls f with a buffer bound to a target, and binds what was there before again.
+// bound calls f with a buffer bound to a target, and restores the previous binding.
 func bound(target uint32, name uint32, f func()) {
 	before := bindings[target]
 	var old int32
@@ -198,7 +196,7 @@ func bound(target uint32, name uint32, f func()) {
 	gl.BindBuffer(target, uint32(old))
 }
 
-// bindings are what GL calls the binding of a target.
+// bindings are GL's names for the binding of a target.
 var bindings = map[uint32]uint32{
 	gl.COPY_READ_BUFFER:    gl.COPY_READ_BUFFER_BINDING,
 	gl.COPY_WRITE_BUFFER:   gl.COPY_WRITE_BUFFER_BINDING,
@@ -206,13 +204,13 @@ var bindings = map[uint32]uint32{
 	gl.PIXEL_UNPACK_BUFFER: gl.PIXEL_UNPACK_BUFFER_BINDING,
 }
 
-// facts are what GL says of a buffer object.
+// facts are GL's parameters of a buffer object.
 type facts struct {
 	bytes, mapped, flags int64
-	at                   unsafe.Pointer // where it is mapped
+	at                   unsafe.Pointer // its mapped address
 }
 
-// factsOf asks GL about a buffer.
+// factsOf queries GL about a buffer.
 func (i *Interop) factsOf(op string, name uint32) (facts, error) {
 	if name == 0 || !gl.IsBuffer(name) {
 		return facts{}, layout.Errorf(device.ErrInvalid, op, "GL has no buffer %d: it was deleted, or never bound", name)

@@ -22,8 +22,7 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
-// current makes a context current for a test, which ends with an error of GL's that it has
-// left.
+// current makes a context current for a test, which fails if it leaves a GL error.
 func current(t *testing.T) *headless.Context {
 	t.Helper()
 	c, err := headless.New()
@@ -36,7 +35,7 @@ func current(t *testing.T) *headless.Context {
 	return c
 }
 
-// open returns a stream of a device for a test, which has given everything back at its end.
+// open returns a stream of a device for a test, which must release everything.
 func open(t *testing.T, name string) *tensor.Stream { return openWith(t, name, device.Open) }
 
 func openWith(t *testing.T, name string, open func(name string) (device.Device, error)) *tensor.Stream {
@@ -54,8 +53,8 @@ func openWith(t *testing.T, name string, open func(name string) (device.Device, 
 	return s
 }
 
-// openShared opens a device for sharing with the context that is current: OpenCL's contexts
-// are made for that.
+// openShared opens a device for sharing with the current context: OpenCL's contexts are made
+// for that.
 func openShared(name string) (device.Device, error) {
 	index, isOpenCL := strings.CutPrefix(name, "opencl:")
 	if !isOpenCL {
@@ -74,7 +73,7 @@ func openShared(name string) (device.Device, error) {
 
 var devices = []string{"cpu", "opencl:0", "opencl:1", "cuda:0"}
 
-// eachWay runs a test with every device of the machine, by each way that it has.
+// eachWay runs a test with every device of the machine, by each of its ways.
 func eachWay(t *testing.T, f func(t *testing.T, in *Interop)) {
 	for _, name := range devices {
 		for way := Shared; way <= Staged; way++ {
@@ -120,7 +119,7 @@ func get(name uint32, n int) []byte {
 	return data
 }
 
-// numbered returns bytes that tell their places apart.
+// numbered returns bytes that identify their places.
 func numbered(n int) []byte {
 	data := make([]byte, n)
 	for i := range data {

@@ -16,19 +16,19 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
-// Way is how a device and GL have a buffer in common.
+// Way is a way in which a device and GL share a buffer.
 type Way uint8
 
 // The ways, the best first.
 const (
-	// Shared: the driver of both has the buffer in common (device.GLSharer).
+	// Shared: the driver shares the buffer between both (device.GLSharer).
 	Shared Way = iota + 1
-	// Mapped: the buffer lies in the host's memory, where the device works on it in place:
-	// the cpu device, and OpenCL devices that are the host's processor. It takes OpenGL
-	// 4.4 or GL_ARB_buffer_storage.
+	// Mapped: the buffer lies in the host's memory, where the device works on it in place: the
+	// cpu device, and OpenCL devices that are the host's processor. It needs OpenGL 4.4 or
+	// GL_ARB_buffer_storage.
 	Mapped
-	// Staged: the host copies from GL to the device and back, by a buffer of GL's that it
-	// maps. Stats counts these transfers.
+	// Staged: the host copies from GL to the device and back, through a GL buffer that it maps.
+	// Stats counts these transfers.
 	Staged
 )
 
@@ -41,17 +41,17 @@ func (w Way) String() string {
 	return fmt.Sprintf("Way(%d)", uint8(w))
 }
 
-// Options are what New is asked for.
+// Options are options of New.
 type Options struct {
-	// Require is the way that there must be; 0: the best there is.
+	// Require is the required way; 0: the best available.
 	Require Way
-	// ProcAddress finds GL's functions, as glfw's or SDL's GetProcAddress does; nil: by the
-	// window system that go-gl was built for. The first New of the process counts.
+	// ProcAddress finds GL's functions, such as glfw's or SDL's GetProcAddress; nil: from the
+	// window system that go-gl was built for. Only the first New of the process uses it.
 	ProcAddress func(name string) unsafe.Pointer
 }
 
-// Interop is what a stream of tensors and a GL context have in common. Its methods are
-// called on the thread of the context (see the package's documentation).
+// Interop connects a stream of tensors and a GL context. Its methods are called on the thread
+// of the context (see the package's documentation).
 type Interop struct {
 	stream  *tensor.Stream
 	context glcontext.Context
@@ -61,7 +61,7 @@ type Interop struct {
 }
 
 // New finds the best way between a stream's device and the context that is current on this
-// thread. If there is not the one that is required, it is ErrUnsupported with the reason.
+// thread. If the required way is unavailable, it is ErrUnsupported with the reason.
 func New(s *tensor.Stream, o Options) (*Interop, error) {
 	const op = "New"
 	if s == nil {
@@ -73,7 +73,7 @@ func New(s *tensor.Stream, o Options) (*Interop, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	i := &Interop{stream: s}
-	i.context, _ = glcontext.Current() // onThread says if there is none
+	i.context, _ = glcontext.Current() // onThread reports a missing one
 	err := i.onThread(op, func() error { return initialize(o.ProcAddress) })
 	if err == nil {
 		err = i.do(op, func() error { return i.begin(op, o) })
@@ -105,7 +105,7 @@ func (i *Interop) begin(op string, o Options) error {
 	return errors.Join(reasons...)
 }
 
-// check returns why a way is not there.
+// check returns why a way is unavailable.
 func (i *Interop) check(op string, way Way) error {
 	dev := i.stream.Device()
 	switch way {
@@ -120,7 +120,8 @@ func (i *Interop) check(op string, way Way) error {
 	return nil
 }
 
-// checkShared returns why there is no Shared, by trying it: some drivers tell only then.
+// checkShared returns why Shared is unavailable, by trying it: some drivers report it only
+// then.
 func (i *Interop) checkShared(op string, sharer device.GLSharer) error {
 	if err := sharer.CheckGL(); err != nil {
 		return err
@@ -141,13 +142,13 @@ func (i *Interop) checkShared(op string, sharer device.GLSharer) error {
 	return errors.Join(err, b.Close())
 }
 
-// Way returns the way there is.
+// Way returns the way in use.
 func (i *Interop) Way() Way { return i.way }
 
-// Why returns why there is no better way; nil if there is none better.
+// Why returns why no better way is available; nil if there is none better.
 func (i *Interop) Why() error { return i.why }
 
-// share makes a buffer of GL's known to the device.
+// share registers a GL buffer with the device.
 func (i *Interop) share(op string, name uint32, use device.GLUse, bytes int64) (device.GLBuffer, error) {
 	switch i.way {
 	case Shared:

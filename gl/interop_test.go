@@ -14,7 +14,7 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// The best way is found, on what scripts/gogl.sh has.
+// The best way is found, on the drivers of scripts/gogl.sh.
 func TestBestWay(t *testing.T) {
 	best := map[string]Way{"cpu": Mapped, "opencl:0": Mapped, "cuda:0": Staged}
 	if os.Getenv("RESTRIDE_LIBCUDA") != "" {
@@ -44,7 +44,7 @@ func TestBestWay(t *testing.T) {
 	}
 }
 
-// What GL writes is what a tensor has, and the other way round, time after time.
+// Tensors see GL's writes, and GL sees tensors' writes, repeatedly.
 func TestRoundTrip(t *testing.T) {
 	eachWay(t, func(t *testing.T, in *Interop) {
 		const n = 96
@@ -86,7 +86,7 @@ func TestWidths(t *testing.T) {
 	})
 }
 
-// Only Staged transfers, and Stats counts it.
+// Only Staged makes transfers, and Stats counts them.
 func TestTransfers(t *testing.T) {
 	eachWay(t, func(t *testing.T, in *Interop) {
 		const size = 4096
@@ -112,8 +112,8 @@ func TestTransfers(t *testing.T) {
 	})
 }
 
-// What a use does not say stays: GL's data after GLRead, the rest of the buffer after a
-// partial write.
+// Data outside the declared use does not change: GL's data after GLRead, the rest of the buffer
+// after a partial write.
 func TestReadWrite(t *testing.T) {
 	eachWay(t, func(t *testing.T, in *Interop) {
 		data := numbered(256)

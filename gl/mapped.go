@@ -15,18 +15,17 @@ import (
 // mappable are the flags of storage that stays mapped while GL uses it.
 const mappable = gl.MAP_READ_BIT | gl.MAP_WRITE_BIT | gl.MAP_PERSISTENT_BIT | gl.MAP_COHERENT_BIT
 
-// mapped is a buffer of GL's that stays in the host's memory. Its Buffer keeps the order of
-// calls.
+// mapped is a GL buffer that stays in the host's memory. Its Buffer keeps the order of calls.
 type mapped struct {
 	in     *Interop
 	name   uint32
 	bytes  int64
 	at     unsafe.Pointer
 	buffer device.Buffer // while it is acquired
-	done   chan struct{} // closed when the device does not use the memory any more
+	done   chan struct{} // closed when the device no longer uses the memory
 }
 
-// checkMapped returns why there is no Mapped, by trying it.
+// checkMapped returns why Mapped is unavailable, by trying it.
 func (i *Interop) checkMapped(op string) error {
 	if !i.storage {
 		return layout.Errorf(device.ErrUnsupported, op, "buffers stay mapped with OpenGL 4.4 or GL_ARB_buffer_storage; the context has neither")
@@ -39,7 +38,7 @@ func (i *Interop) checkMapped(op string) error {
 	return b.Free()
 }
 
-// wrap makes memory of the host's a buffer that the device works on in place, until done.
+// wrap makes a buffer of host memory that the device works on in place, until done.
 func (i *Interop) wrap(op string, memory []byte, done func()) (device.Buffer, error) {
 	dev := i.stream.Device()
 	if adopter, ok := device.As[device.HostAdopter](dev); ok {
@@ -64,7 +63,7 @@ func (i *Interop) mapBuffer(op string, name uint32) (*mapped, error) {
 	if m.at == nil {
 		return nil, unlessFailed("glMapBufferRange", "no memory")
 	}
-	b, err := i.wrap(op, m.memory(), nil) // a trial, as a device may want other sizes
+	b, err := i.wrap(op, m.memory(), nil) // a trial, as a device may require other sizes
 	if err != nil {
 		return nil, errors.Join(err, m.Close())
 	}
@@ -98,7 +97,7 @@ func (m *mapped) Release(q device.Queue) error {
 	b := m.buffer
 	m.buffer = nil
 	err := errors.Join(q.Wait(), b.Free())
-	if !errors.Is(err, device.ErrClosed) { // by a device that is closed, all work is over
+	if !errors.Is(err, device.ErrClosed) { // the work of a closed device is over
 		<-m.done
 	}
 	return err

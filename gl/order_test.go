@@ -16,7 +16,7 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
-// side is that of a picture whose fragments take a while.
+// side is the side of a picture whose fragments are slow.
 const side = 256
 
 // slowly is a program that writes a number to a buffer, for each fragment.
@@ -53,8 +53,8 @@ func slowly(t *testing.T) (program uint32) {
 	return program
 }
 
-// What GL was given before Acquire is done before tensors read, and what tensors write is
-// done before GL reads, however long either takes.
+// Work given to GL before Acquire is done before tensors read, and tensors' writes are done
+// before GL reads, however long either lasts.
 func TestOrder(t *testing.T) {
 	eachWay(t, func(t *testing.T, in *Interop) {
 		b := newBuffer(t, in, device.GLReadWrite, layout.Uint32, side, side)
@@ -106,7 +106,7 @@ func busy(t *testing.T, big *tensor.Tensor) {
 	require.NoError(t, turned.Release())
 }
 
-// Work of other streams is done before GL reads, too, but where the host copies.
+// Work of other streams is done before GL reads, too, except where the host copies.
 func TestOtherStreams(t *testing.T) {
 	eachWay(t, func(t *testing.T, in *Interop) {
 		if in.Way() == Staged {

@@ -68,7 +68,7 @@ func TestRefusals(t *testing.T) {
 	})
 }
 
-// No elements are no fault.
+// No elements are valid.
 func TestNoElements(t *testing.T) {
 	eachWay(t, func(t *testing.T, in *Interop) {
 		b := newBuffer(t, in, device.GLReadWrite, layout.Float32, 0, 3)
@@ -77,7 +77,7 @@ func TestNoElements(t *testing.T) {
 	})
 }
 
-// A buffer that others deleted, unmapped or gave another size.
+// A buffer that others deleted, unmapped or resized.
 func TestBufferGone(t *testing.T) {
 	eachWay(t, func(t *testing.T, in *Interop) {
 		b := newBuffer(t, in, device.GLReadWrite, layout.Uint8, 1024)
@@ -103,7 +103,7 @@ func TestBufferGone(t *testing.T) {
 	})
 }
 
-// Storage that cannot stay mapped, and what is mapped already.
+// Storage that cannot stay mapped, and a buffer that is mapped already.
 func TestMappedRefusals(t *testing.T) {
 	current(t)
 	in, err := New(open(t, "cpu"), Options{Require: Mapped})
@@ -124,7 +124,7 @@ func TestMappedRefusals(t *testing.T) {
 	require.ErrorIs(t, err, device.ErrInvalid)
 	require.ErrorContains(t, err, "mapped already")
 	require.NoError(t, b.Close())
-	f, err := in.factsOf("the test", names[1]) // which is the program's still, and unmapped
+	f, err := in.factsOf("the test", names[1]) // which still belongs to the program, and is unmapped
 	require.NoError(t, err)
 	assert.Zero(t, f.mapped)
 }
@@ -172,7 +172,7 @@ func TestThreads(t *testing.T) {
 	})
 }
 
-// GL's error of a call of the program's is told, once, and no call is taken for it.
+// A GL error of the program's call is returned once, and is not attributed to another call.
 func TestEarlierError(t *testing.T) {
 	eachWay(t, func(t *testing.T, in *Interop) {
 		b := newBuffer(t, in, device.GLReadWrite, layout.Uint8, 16)
@@ -184,7 +184,7 @@ func TestEarlierError(t *testing.T) {
 		acquire(t, b)
 		gl.Enable(gl.TEXTURE_BINDING_2D)
 		require.ErrorIs(t, b.Release(), device.ErrDriver)
-		require.ErrorIs(t, b.Release(), device.ErrInvalid) // it is released all the same
+		require.ErrorIs(t, b.Release(), device.ErrInvalid) // it is released even so
 	})
 }
 
@@ -219,7 +219,7 @@ func TestOutOfMemory(t *testing.T) {
 	})
 }
 
-// With drivers that lack what is newer than OpenGL 4.3, nothing is called that is not there.
+// With drivers that lack functions newer than OpenGL 4.3, no missing function is called.
 func TestOldDrivers(t *testing.T) {
 	if os.Getenv("RESTRIDE_TEST_OLD") != "" {
 		current(t)
@@ -248,7 +248,7 @@ func TestOldDrivers(t *testing.T) {
 	}
 }
 
-// A stream and a device that are closed first: what is GL's is given back all the same.
+// The stream and the device are closed first: GL still gets its buffer back.
 func TestClosedStream(t *testing.T) {
 	for _, name := range devices {
 		for way := Shared; way <= Staged; way++ {
@@ -277,7 +277,7 @@ func TestClosedStream(t *testing.T) {
 						require.NoError(t, err)
 					}
 					require.NoError(t, errors.Join(s.Close(), dev.Close()))
-					if !acquired { // the host's own memory can be had even so
+					if !acquired { // the host's own memory is available even so
 						_, err = b.Acquire()
 						acquired = err == nil
 					}
@@ -293,7 +293,7 @@ func TestClosedStream(t *testing.T) {
 	}
 }
 
-// A driver that says that it shares, and then does not.
+// A driver that claims to share, and then does not.
 func TestSharingFails(t *testing.T) {
 	const child = "RESTRIDE_TEST_NOT_SHARED"
 	if os.Getenv(child) != "" {
@@ -316,7 +316,7 @@ func TestSharingFails(t *testing.T) {
 	}
 }
 
-// A size that a device does not take is told at once, and the buffer is not left mapped.
+// A size that a device refuses is reported immediately, and the buffer is not left mapped.
 func TestOddSize(t *testing.T) {
 	current(t)
 	in, err := New(open(t, "opencl:0"), Options{Require: Mapped})

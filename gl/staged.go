@@ -13,9 +13,9 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// staged is a buffer of GL's with a copy of it on the device, and one between them that the
-// host maps: GL's drivers copy between buffers, and need not move the program's to where the
-// host sees it. Its Buffer keeps the order of calls.
+// staged is a GL buffer with a copy of it on the device, and an intermediate GL buffer that the
+// host maps: GL's drivers copy between buffers, and need not move the program's into
+// host-visible memory. Its Buffer keeps the order of calls.
 type staged struct {
 	in            *Interop
 	name, between uint32
@@ -24,7 +24,7 @@ type staged struct {
 	buffer        device.Buffer // while it is acquired
 }
 
-// stage makes the buffer between, for the first bytes of a buffer.
+// stage makes the intermediate buffer, for the first bytes of a buffer.
 func (i *Interop) stage(name uint32, use device.GLUse, bytes int64) (*staged, error) {
 	s := &staged{in: i, name: name, bytes: bytes, use: use}
 	if bytes == 0 {
@@ -76,7 +76,7 @@ func (s *staged) Release(q device.Queue) error {
 	return errors.Join(err, b.Free())
 }
 
-// check checks that GL has the buffer still, with room for the elements, and unmapped.
+// check checks that GL still has the buffer, with room for the elements, and unmapped.
 func (s *staged) check(op string) error {
 	f, err := s.in.factsOf(op, s.name)
 	switch {
@@ -100,7 +100,7 @@ func (s *staged) copy(from, to uint32) error {
 	return failed("glCopyBufferSubData")
 }
 
-// access calls f with the memory of the buffer between, which GL has done its work on.
+// access calls f with the memory of the intermediate buffer, when GL's work on it is done.
 func (s *staged) access(how uint32, f func(host []byte) error) (err error) {
 	bound(gl.COPY_READ_BUFFER, s.between, func() {
 		at := gl.MapBufferRange(gl.COPY_READ_BUFFER, 0, int(s.bytes), how)

@@ -12,13 +12,13 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// FromTexture copies a level of a two-dimensional texture to the buffer, on GL's side:
-// nothing waits, and no host is involved. The buffer has the shape [height, width, channels],
-// or [height, width] for one channel, and the type of the texture's channels: RGBA8 and
-// SRGB8_ALPHA8 are uint8 [h,w,4], RG16F is float16 [h,w,2], R32I is int32 [h,w]. A pixel's
-// channels lie one behind the other, and so do the pixels of a row; rows may have gaps
-// between them. The first row is GL's: that at the bottom of a picture which was drawn.
-// Signed normalised, packed, compressed and depth formats are ErrUnsupported.
+// FromTexture copies a level of a two-dimensional texture to the buffer, on GL's side: without
+// a wait, and without the host. The buffer has the shape [height, width, channels], or [height,
+// width] for one channel, and the type of the texture's channels: RGBA8 and SRGB8_ALPHA8 are
+// uint8 [h,w,4], RG16F is float16 [h,w,2], R32I is int32 [h,w]. A pixel's channels are
+// contiguous, and so are the pixels of a row; rows may have gaps between them. The first row is
+// GL's: the bottom row of a rendered picture. Signed normalised, packed, compressed and depth
+// formats are ErrUnsupported.
 func (b *Buffer) FromTexture(texture uint32, level int) error {
 	return b.transfer("FromTexture", texture, level, func(p *pixels) {
 		packing.bound(b.name, p.row, func() {
@@ -27,8 +27,8 @@ func (b *Buffer) FromTexture(texture uint32, level int) error {
 	})
 }
 
-// ToTexture copies the buffer to a level of a texture: FromTexture the other way round. The
-// texture exists, with storage.
+// ToTexture copies the buffer to a level of a texture: the opposite of FromTexture. The texture
+// must have storage.
 func (b *Buffer) ToTexture(texture uint32, level int) error {
 	return b.transfer("ToTexture", texture, level, func(p *pixels) {
 		unpacking.bound(b.name, p.row, func() {
@@ -37,7 +37,7 @@ func (b *Buffer) ToTexture(texture uint32, level int) error {
 	})
 }
 
-// transfer calls f with a texture bound, if the buffer is GL's and its elements are the
+// transfer calls f with a texture bound, if the buffer belongs to GL and its elements match the
 // texture's.
 func (b *Buffer) transfer(op string, texture uint32, level int, f func(*pixels)) error {
 	if b == nil {
@@ -70,7 +70,7 @@ func (b *Buffer) transfer(op string, texture uint32, level int, f func(*pixels))
 	})
 }
 
-// pixels is how GL gets at the elements of a buffer.
+// pixels is GL's access to the elements of a buffer.
 type pixels struct {
 	width, height int32
 	row           int32   // the pixels from row to row
@@ -78,7 +78,7 @@ type pixels struct {
 	format, kind  uint32
 }
 
-// pixels checks that the buffer's elements are those of a level of the texture that is bound.
+// pixels checks that the buffer's elements match those of a level of the bound texture.
 func (b *Buffer) pixels(op string, texture uint32, level int) (*pixels, error) {
 	f, err := formatOf(op, texture, level)
 	if err != nil {
@@ -97,8 +97,8 @@ func (b *Buffer) pixels(op string, texture uint32, level int) (*pixels, error) {
 	return &pixels{width: f.width, height: f.height, row: row, offset: offset, format: f.format, kind: f.kind}, nil
 }
 
-// rowLength returns how many pixels lie from row to row of a layout [height, width] or
-// [height, width, channels]. False: GL has no such layouts.
+// rowLength returns the number of pixels from row to row of a layout [height, width] or
+// [height, width, channels]. It returns false if GL does not support the layout.
 func rowLength(l *layout.Layout, channels int64) (int32, bool) {
 	if l.Rank() == 3 && channels > 1 && l.Stride(2) != 1 || l.Dim(1) > 1 && l.Stride(1) != channels {
 		return 0, false
@@ -113,7 +113,7 @@ func rowLength(l *layout.Layout, channels int64) (int32, bool) {
 	return int32(pixels), pixels <= math.MaxInt32
 }
 
-// textureFormat is what GL says of a level of a texture.
+// textureFormat is GL's description of a level of a texture.
 type textureFormat struct {
 	width, height int32
 	channels      int64
@@ -121,7 +121,7 @@ type textureFormat struct {
 	format, kind  uint32 // GL's names of them
 }
 
-// formatOf asks GL about a level of the texture that is bound.
+// formatOf queries GL about a level of the bound texture.
 func formatOf(op string, texture uint32, level int) (textureFormat, error) {
 	var f textureFormat
 	if level < 0 || level > maxLevel {
@@ -154,7 +154,7 @@ func formatOf(op string, texture uint32, level int) (textureFormat, error) {
 	return f, failed("glGetTexLevelParameteriv")
 }
 
-// maxLevel is more than any texture has.
+// maxLevel exceeds the levels of any texture.
 const maxLevel = 30
 
 // The formats of one to four channels.
@@ -163,7 +163,7 @@ var (
 	integerFormats = [4]uint32{gl.RED_INTEGER, gl.RG_INTEGER, gl.RGB_INTEGER, gl.RGBA_INTEGER}
 )
 
-// channel is what GL tells of one of a texture's channels.
+// channel is GL's description of one of a texture's channels.
 type channel struct{ kind, bits int32 }
 
 // element is a channel in memory.
@@ -172,7 +172,7 @@ type element struct {
 	kind  uint32 // GL's name of the type
 }
 
-// elements are those that GL moves as they are.
+// elements are the types that GL moves unchanged.
 var elements = map[channel]element{
 	{gl.UNSIGNED_NORMALIZED, 8}:  {layout.Uint8, gl.UNSIGNED_BYTE},
 	{gl.UNSIGNED_NORMALIZED, 16}: {layout.Uint16, gl.UNSIGNED_SHORT},
@@ -201,8 +201,8 @@ var (
 		[]uint32{gl.UNPACK_SWAP_BYTES, gl.UNPACK_LSB_FIRST, gl.UNPACK_IMAGE_HEIGHT, gl.UNPACK_SKIP_ROWS, gl.UNPACK_SKIP_PIXELS, gl.UNPACK_SKIP_IMAGES}}
 )
 
-// bound calls f with a buffer bound and so many pixels from row to row, and sets again what
-// the program has set.
+// bound calls f with a buffer bound and a number of pixels from row to row, and restores the
+// program's settings.
 func (s *storage) bound(name uint32, row int32, f func()) {
 	set := func(mode uint32, value int32) (undo func()) {
 		var old int32

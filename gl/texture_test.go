@@ -51,7 +51,7 @@ func TestTextures(t *testing.T) {
 		shape := []int64{height, width, c.channels}
 		from, to := newBuffer(t, in, device.GLWrite, c.dtype, shape...), newBuffer(t, in, device.GLRead, c.dtype, shape...)
 		data := numbered(width * height * int(c.channels) * c.dtype.Bits() / 8)
-		if c.dtype == layout.Float16 || c.dtype == layout.Float32 { // numbers: what NaN becomes is GL's
+		if c.dtype == layout.Float16 || c.dtype == layout.Float32 { // numbers: GL may change NaN
 			step := c.dtype.Bits() / 8
 			for i := step - 1; i < len(data); i += step {
 				data[i] = 0x3c | data[i]&0x81
@@ -155,7 +155,7 @@ func TestTextureRefusals(t *testing.T) {
 	}
 }
 
-// What the program has bound and set stays so.
+// The program's bindings and modes are preserved.
 func TestStateStays(t *testing.T) {
 	current(t)
 	in, err := New(open(t, "cpu"), Options{Require: Staged})

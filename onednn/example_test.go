@@ -29,7 +29,7 @@ func ExampleStaticReshape() {
 	// true
 }
 
-// The shape is a tensor, perhaps one that the pipeline has worked out.
+// The shape is a tensor, perhaps computed by the pipeline.
 func ExampleDynamicReshape() {
 	src, err := tensor.FromHost([]float32{1, 2, 3, 4, 5, 6}, 2, 3)
 	if err != nil {

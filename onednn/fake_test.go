@@ -10,7 +10,7 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
-// fakeDevice is a cpu device whose memory the host does not see, as of a GPU.
+// fakeDevice is a cpu device whose memory the host does not see, like a GPU's.
 type fakeDevice struct{ device.Device }
 
 type fakeQueue struct{ device.Queue }

@@ -11,7 +11,7 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
-// TestNil: what is nil is an error, not a panic.
+// TestNil: nil arguments are errors, not panics.
 func TestNil(t *testing.T) {
 	x, err := tensor.FromHost([]float32{1, 2})
 	require.NoError(t, err)

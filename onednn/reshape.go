@@ -3,10 +3,9 @@
 // DynamicReshape, whose shape is an input at run time.
 //
 // Both follow one rule for the shape: -1 stands for the extent that keeps the
-// number of elements, and may occur once; 0 copies the extent of src at that
-// position if specialZero is set, and is an empty axis otherwise, which cannot go
-// with a -1. The example of oneDNN's documentation: src (3,4,5), shape (0,-1)
-// and special_zero give (3,20).
+// number of elements, and may occur once; 0 copies the extent of src at that position if
+// specialZero is set, and is an empty axis otherwise, which cannot be combined with a -1. The
+// example of oneDNN's documentation: src (3,4,5), shape (0,-1) and special_zero give (3,20).
 package onednn
 
 import (
@@ -17,9 +16,8 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
-// StaticReshape gives src the extents in shape. The element types are f32, f16
-// and bf16. The result is a view where strides can express it, else a
-// contiguous copy.
+// StaticReshape gives src the extents in shape. The element types are f32, f16 and bf16. The
+// result is a view where strides can express it, otherwise a contiguous copy.
 func StaticReshape(src *tensor.Tensor, shape []int64, specialZero bool) (*tensor.Tensor, error) {
 	return reshape("StaticReshape", src, shape, specialZero)
 }

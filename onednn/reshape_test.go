@@ -83,7 +83,7 @@ var cases = []struct {
 	{[]int64{0}, []int64{1 << 32, 1 << 32}, true, nil, "overflow"},
 }
 
-// requireShape holds the result of a call against its case.
+// requireShape compares the result of a call with its case.
 func requireShape(t *testing.T, i int, op string, src, got *tensor.Tensor, err error) {
 	t.Helper()
 	c := cases[i]
@@ -132,8 +132,8 @@ func TestDynamicReshape(t *testing.T) {
 	}
 }
 
-// TestDynamicReshapeTransfer: a shape on a device with memory of its own is
-// read by a transfer, which is told; one on the host by none.
+// TestDynamicReshapeTransfer: a shape on a device with its own memory is read by a transfer,
+// which is reported; one on the host by none.
 func TestDynamicReshapeTransfer(t *testing.T) {
 	fake := openFake(t)
 	src := iota(t, fake, 2, 3)
@@ -183,8 +183,8 @@ func TestTypes(t *testing.T) {
 	}
 }
 
-// TestCopies: what strides cannot express is copied, under the operation's
-// name, or refused where copies are forbidden.
+// TestCopies: results that strides cannot express are copied, under the operation's name, or
+// refused where copies are forbidden.
 func TestCopies(t *testing.T) {
 	for _, open := range []func(*testing.T) *tensor.Stream{open, openFake} {
 		s := open(t)
@@ -209,7 +209,7 @@ func TestCopies(t *testing.T) {
 	}
 }
 
-// TestMissingAndReleased: no tensor, or one that is released, is an error.
+// TestMissingAndReleased: a nil tensor, or a released one, is an error.
 func TestMissingAndReleased(t *testing.T) {
 	s := open(t)
 	src := iota(t, s, 2, 3)
@@ -235,7 +235,7 @@ func TestMissingAndReleased(t *testing.T) {
 	require.ErrorContains(t, err, "DynamicReshape")
 }
 
-// TestAllocations: a view costs the result and no more.
+// TestAllocations: a view allocates only the result.
 func TestAllocations(t *testing.T) {
 	src := iota(t, open(t), 2, 3, 4, 5)
 	shape := []int64{0, -1, 5}

@@ -135,13 +135,13 @@ func noDevice(format string, args ...any) error {
 //go:uintptrescapes
 func (f *fn) call(args ...uintptr) error { return f.check(int32(dl.Call(f.addr, args...))) }
 
-// create calls a function that returns a handle, with one more argument than is given
-// here: the address for its code.
+// create calls a function that returns a handle, with one more argument than given here: the
+// address for its code.
 //
 //go:uintptrescapes
 func (f *fn) create(args ...uintptr) (uintptr, error) {
 	n := len(args)
-	list := append(args[:n:n], 0, 0) // the last one is the code, and no argument
+	list := append(args[:n:n], 0, 0) // the last one is for the code, and not an argument
 	list[n] = uintptr(unsafe.Pointer(&list[n+1]))
 	handle := dl.Call(f.addr, list[:n+1]...)
 	code := *(*int32)(unsafe.Pointer(&list[n+1]))
@@ -154,9 +154,9 @@ func (f *fn) create(args ...uintptr) (uintptr, error) {
 	return handle, nil
 }
 
-// ask calls a function that returns information. Its arguments are the object and what
-// is asked of it, in the function's own order, then the size of the result's memory, its
-// address, and the address for the size that is needed.
+// ask calls a function that returns information. Its arguments are the object and the property,
+// in the function's own order, then the size of the result's memory, its address, and the
+// address for the required size.
 func (f *fn) ask(object []uintptr, room, to, need uintptr) error {
 	return f.call(append(object[:len(object):len(object)], room, to, need)...)
 }
@@ -167,12 +167,12 @@ func (f *fn) bytes(object ...uintptr) ([]byte, error) {
 	if err := f.ask(object, 0, 0, address(size)); err != nil {
 		return nil, err
 	}
-	b := make([]byte, max(*size, 8)) // never empty, so that there is an address
+	b := make([]byte, max(*size, 8)) // never empty, so that it has an address
 	err := f.ask(object, *size, address(&b[0]), 0)
 	return b[:*size], err
 }
 
-// text is bytes for a string, whose white space is made single spaces.
+// text is bytes for a string, with white space reduced to single spaces.
 func (f *fn) text(object ...uintptr) (string, error) {
 	b, err := f.bytes(object...)
 	s, _, _ := strings.Cut(string(b), "\x00")
@@ -213,7 +213,7 @@ func address[T any](p *T) uintptr { return escape(uintptr(unsafe.Pointer(p))) }
 //go:noinline
 func escape(address uintptr) uintptr { return address }
 
-// isCode reports whether an error is of the driver and has one of the codes.
+// isCode reports whether an error comes from the driver and has one of the codes.
 func isCode(err error, codes ...int32) bool {
 	var e *device.DriverError
 	if !errors.As(err, &e) {

@@ -12,9 +12,9 @@ import (
 	"github.com/restride/restride/internal/gpu"
 )
 
-// arithmetic is a set of operations on floats that a device's own instructions do, each
-// rounded once to the nearest float, subnormal ones among them. Kernels do all others on
-// integers (kernels/source/arithmetic.h), ten times as slow.
+// arithmetic is a set of float operations for which a device's own instructions are exact: each
+// rounds once to the nearest float, including subnormal ones. Kernels perform all others on
+// integers (kernels/source/arithmetic.h), ten times slower.
 type arithmetic uint
 
 const (
@@ -23,7 +23,7 @@ const (
 	doubles                          // sums and products of 64 bits
 )
 
-// options are the compiler's, each for a macro of kernels/source/opencl.h.
+// options are compiler options, each for a macro of kernels/source/opencl.h.
 func (a arithmetic) options() string {
 	var all strings.Builder
 	for _, o := range []struct {
@@ -41,7 +41,7 @@ func (a arithmetic) options() string {
 	return all.String()
 }
 
-// claimed is what a device says that it does.
+// claimed is the arithmetic that a device claims.
 func claimed(single, double uint64, hasDoubles bool) arithmetic {
 	const exact = fpDenorm | fpInfNaN | fpRoundToNearest
 	if single&exact != exact {
@@ -65,17 +65,17 @@ func (o Options) arithmetic(p properties) arithmetic {
 	return p.arithmetic
 }
 
-// trial has kernels that compute what has to have the same bits everywhere.
+// trial has kernels whose results must have the same bits on every device.
 //
 //go:embed trial.cl
 var trial string
 
-// trialNumbers is the version of the numbers that are tried: another set gets another, lest
-// verdicts on the disk be taken for its own.
+// trialNumbers is the version of the numbers that are tried: another set needs another version,
+// so that it does not match verdicts on disk.
 const trialNumbers = "1"
 
-// provenOf returns the function that says how much of a claim the device keeps, tried at its
-// first call. A trial that fails, as for want of memory, is no verdict: the next call tries
+// provenOf returns a function that returns how much of a claim is true, tried at its first
+// call. A trial that fails, such as for lack of memory, is not a verdict: the next call tries
 // again.
 func (d *driver) provenOf(claim arithmetic) func() arithmetic {
 	var mu sync.Mutex
@@ -93,8 +93,8 @@ func (d *driver) provenOf(claim arithmetic) func() arithmetic {
 	}
 }
 
-// proven is how much of a claim the device keeps, by the disk cache or by a trial. With an
-// error it may be used, but is no verdict.
+// proven is how much of a claim is true, from the disk cache or a trial. With an error the
+// result may be used, but is not a verdict.
 func (d *driver) proven(claim arithmetic) (arithmetic, error) {
 	if claim == 0 {
 		return 0, nil
@@ -143,10 +143,10 @@ func (d *driver) tried(claim arithmetic) (_ arithmetic, err error) {
 type float interface{ float32 | float64 }
 
 // trials returns numbers a, b and c of a format: those at the edges of its exponents, with
-// mantissas that are exact, or halfway, or just beside. c is a * b with the other sign every
-// second time, which leaves of a fused product what was rounded off.
+// mantissas that are exact, or halfway, or next to halfway. Every second c is -(a * b), so that
+// a fused product leaves the part that was rounded off.
 func trials[F float](mantissa, exponent uint, of func(uint64) F) (all [][3]F) {
-	top := uint64(1)<<exponent - 1 // of infinities and NaN
+	top := uint64(1)<<exponent - 1 // the exponent of infinities and NaN
 	bias, half, ones := top/2, uint64(1)<<(mantissa-1), uint64(1)<<mantissa-1
 	var patterns []uint64
 	for _, e := range []uint64{0, 1, 2, uint64(mantissa), bias / 2, bias/2 + 1, bias - uint64(mantissa) - 1, bias - uint64(mantissa), bias - 1, bias, bias + 1, bias + uint64(mantissa), bias + bias/2, top - 1} {
@@ -171,10 +171,10 @@ func trials[F float](mantissa, exponent uint, of func(uint64) F) (all [][3]F) {
 	return all
 }
 
-// kept is what results were right.
+// kept is the arithmetic whose results were right.
 type kept struct{ exact, quotients bool }
 
-// try runs a kernel of the trial, of a work-item for each case.
+// try runs a kernel of the trial, with a work-item for each case.
 func try[F float](d *driver, program uintptr, name string, cases [][3]F) (k kept, err error) {
 	in, err := binary.Append(nil, binary.LittleEndian, cases)
 	if err != nil {
@@ -190,14 +190,14 @@ func try[F float](d *driver, program uintptr, name string, cases [][3]F) (k kept
 	}
 	k = kept{true, true}
 	for i, c := range cases {
-		product := F(c[0] * c[1]) // by a conversion: Go fuses nothing with it
+		product := F(c[0] * c[1]) // the conversion keeps Go from fusing
 		k.exact = k.exact && same(c[0]+c[1], got[i][0]) && same(product, got[i][1]) && same(product+c[2], got[i][2])
 		k.quotients = k.quotients && same(c[0]/c[1], got[i][3])
 	}
 	return k, nil
 }
 
-// same reports whether two numbers have the same bits, or neither is a number.
+// same reports whether two numbers have the same bits, or both are NaN.
 func same[F float](a, b F) bool {
 	return a == b && math.Signbit(float64(a)) == math.Signbit(float64(b)) || a != a && b != b
 }

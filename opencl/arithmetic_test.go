@@ -11,7 +11,7 @@ import (
 	"github.com/restride/restride/internal/oracle"
 )
 
-// inexact are faults of arithmetic, planted in its trial, and what is left of a claim.
+// inexact are faults of arithmetic, planted in the trial, and the remaining arithmetic.
 var inexact = map[string]struct {
 	right, wrong string
 	left         arithmetic
@@ -61,7 +61,7 @@ func TestArithmeticIsTried(t *testing.T) {
 	}
 }
 
-// judges returns the device's arithmetic, and how often the trial was compiled for it.
+// judges returns the device's arithmetic, and the number of compilations of the trial.
 func judges(t *testing.T, dev *Device) (is arithmetic, compiled int) {
 	t.Helper()
 	compile := dev.driver.programs.compile
@@ -75,8 +75,8 @@ func judges(t *testing.T, dev *Device) (is arithmetic, compiled int) {
 	return is, compiled
 }
 
-// TestArithmeticIsKept: the trial is compiled once, for the disk cache keeps what it showed.
-// What cannot be its verdict is tried again.
+// TestArithmeticIsKept: the trial is compiled once, as the disk cache keeps its verdict. An
+// entry that cannot be a verdict is ignored.
 func TestArithmeticIsKept(t *testing.T) {
 	folder := t.TempDir()
 	dev := cached(t, folder)
@@ -110,7 +110,7 @@ func TestArithmeticIsKept(t *testing.T) {
 		assert.Zero(t, compiled, "%s: it is replaced", what)
 	}
 
-	// Only what was claimed is believed.
+	// Only claimed arithmetic is used.
 	dev = cached(t, folder)
 	p = &dev.driver.programs
 	key = p.key("trial of arithmetic "+trialNumbers, p.trial, buildOptions+floats.options())
@@ -120,7 +120,7 @@ func TestArithmeticIsKept(t *testing.T) {
 	assert.Equal(t, floats&proven, is)
 }
 
-// TestArithmeticWithoutMemory: a trial that has no memory says nothing of the device.
+// TestArithmeticWithoutMemory: a trial that runs out of memory gives no verdict.
 func TestArithmeticWithoutMemory(t *testing.T) {
 	folder := t.TempDir()
 	dev := cached(t, folder)
@@ -146,7 +146,7 @@ func TestClaimedArithmetic(t *testing.T) {
 	assert.Equal(t, floats, claimed(exact, exact&^fpDenorm, true))
 }
 
-// TestArithmeticOnIntegers: results are the same where a device's own arithmetic is not used.
+// TestArithmeticOnIntegers: results are the same without a device's own arithmetic.
 func TestArithmeticOnIntegers(t *testing.T) {
 	dev := openTest(t, Options{integers: true})
 	require.Zero(t, dev.driver.programs.arithmetic())

@@ -41,7 +41,7 @@ type Device struct {
 	driver *driver
 }
 
-// Notes says it where compiled kernels are not kept because others could change them.
+// Notes reports that compiled kernels are not kept because others could change them.
 func (d *Device) Notes() []string { return d.driver.programs.disk.notes() }
 
 // Planner is the kind of processor for which kernels are chosen.
@@ -50,21 +50,21 @@ type Planner string
 // The planners.
 const (
 	Auto     Planner = ""         // as the device's type suggests
-	Parallel Planner = "parallel" // work-groups of many work-items, as GPUs want them
-	Serial   Planner = "serial"   // work-groups that are loops, as CPUs want them
+	Parallel Planner = "parallel" // work-groups of many work-items, for GPUs
+	Serial   Planner = "serial"   // work-groups that are loops, for CPUs
 )
 
-// Options are options of a device. The zero Options are right for use.
+// Options are options of a device. The zero Options are the recommended ones.
 type Options struct {
-	// Planner chooses kernels as for another kind of processor: results are the same,
-	// speed is not. Auto is what RESTRIDE_OPENCL_PLANNER says, if it is set.
+	// Planner chooses kernels for another kind of processor: results are the same, speed is
+	// not. Auto follows RESTRIDE_OPENCL_PLANNER, if it is set.
 	Planner Planner
-	// GL is a GL context whose buffers the device is to share (device.GLSharer): that of
-	// CurrentGL. Where the driver does not share with it, opening the device is
-	// device.ErrUnsupported. The GL context must live until the device is closed.
+	// GL is a GL context whose buffers the device is to share (device.GLSharer): see CurrentGL.
+	// If the driver cannot share with it, opening the device fails with device.ErrUnsupported.
+	// The GL context must live until the device is closed.
 	GL GL
 
-	integers bool // arithmetic is on integers, as on devices that flush subnormal numbers
+	integers bool // arithmetic on integers, as for devices that flush subnormal numbers
 }
 
 // OpenWith opens the device with an index, with a context and a pool of memory of its
@@ -86,7 +86,7 @@ func OpenWith(index int, o Options) (*Device, error) {
 	return newDevice(p, context, o)
 }
 
-// newDevice makes a device of a context, of which it takes over a reference.
+// newDevice makes a device of a context, whose reference it takes over.
 func newDevice(p properties, context uintptr, o Options) (*Device, error) {
 	d, err := newDriver(p, context, o)
 	if err != nil {
@@ -96,7 +96,7 @@ func newDevice(p properties, context uintptr, o Options) (*Device, error) {
 	return &Device{gpu.New(d), d}, nil
 }
 
-// target is what kernels are planned for on a device.
+// target is the planner's target for a device.
 func (o Options) target(p properties) (planner.Target, error) {
 	const variable = "RESTRIDE_OPENCL_PLANNER"
 	name, of := o.Planner, "the planner"

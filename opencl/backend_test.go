@@ -47,8 +47,8 @@ func TestInfo(t *testing.T) {
 	require.NoError(t, dev.Close())
 }
 
-// TestNoDevices runs this test anew in environments where there is nothing to
-// find: the reason is said in a line, and the machine's other devices are there.
+// TestNoDevices runs this test again in environments without a driver or device: the error is
+// one line, and the machine's other devices work.
 func TestNoDevices(t *testing.T) {
 	if os.Getenv("RESTRIDE_TEST_NOTHING") != "" {
 		t.Setenv("RESTRIDE_REQUIRE", "")
@@ -67,7 +67,7 @@ func TestNoDevices(t *testing.T) {
 		auto, err := device.Open("auto")
 		require.NoError(t, err)
 		assert.Equal(t, "cpu", auto.Info().ID())
-		listed(t) // ends the test
+		listed(t) // skips the test
 		return
 	}
 	junk := filepath.Join(t.TempDir(), "junk.so")
@@ -81,7 +81,7 @@ func TestNoDevices(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := device.Open("opencl")
-			devicetest.Require(t, "opencl", err) // the loader may be another than ocl-icd
+			devicetest.Require(t, "opencl", err) // the loader may not be ocl-icd
 			cmd := exec.Command(os.Args[0], "-test.run=^TestNoDevices$", "-test.v")
 			cmd.Env = append(os.Environ(), "RESTRIDE_TEST_NOTHING=1", env)
 			out, err := cmd.CombinedOutput()

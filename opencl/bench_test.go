@@ -13,10 +13,9 @@ import (
 	"github.com/restride/restride/internal/gpu/gputest"
 )
 
-// BenchmarkEnqueue is the cost of a small copy that is queued, beside that of
-// the driver's calls in it alone: the difference is what this package and
-// internal/gpu take. Queues are waited for once in a while, outside of the timed
-// part.
+// BenchmarkEnqueue compares the cost of queueing a small copy with the cost of its driver calls
+// alone: the difference is the cost of this package and internal/gpu. Queues are waited for
+// once in a while, outside of the timed part.
 func BenchmarkEnqueue(b *testing.B) {
 	dev := openTest(b, Options{})
 	q := gputest.Queue(b, dev)
@@ -67,9 +66,9 @@ func BenchmarkEnqueue(b *testing.B) {
 	require.NoError(b, q.Wait())
 }
 
-// BenchmarkOverhead is what Go's part takes of a copy (this package, internal/gpu and
-// purego): the driver's functions are replaced by one of the C library that does
-// nothing. DriverCalls is that function called alone, as often.
+// BenchmarkOverhead is the cost of a copy in Go (this package, internal/gpu and purego): the
+// driver's functions are replaced by a function of the C library that does nothing. DriverCalls
+// is that function called alone, as often.
 func BenchmarkOverhead(b *testing.B) {
 	lib, err := dl.Open("libc.so.6")
 	if err != nil {
@@ -109,7 +108,7 @@ func BenchmarkOverhead(b *testing.B) {
 	}
 }
 
-// BenchmarkTakes is some takes, which report indices out of range late, and a wait.
+// BenchmarkTakes is a few takes, which report indices out of range late, and a wait.
 func BenchmarkTakes(b *testing.B) {
 	dev := openTest(b, Options{})
 	q := gputest.Queue(b, dev)
@@ -133,7 +132,7 @@ func BenchmarkTakes(b *testing.B) {
 	}
 }
 
-// BenchmarkAllocFree never waits: blocks come back while work goes on.
+// BenchmarkAllocFree never waits: blocks are reused while work continues.
 func BenchmarkAllocFree(b *testing.B) {
 	dev := openTest(b, Options{})
 	q := gputest.Queue(b, dev)
@@ -154,7 +153,7 @@ func BenchmarkAllocFree(b *testing.B) {
 	})
 }
 
-// BenchmarkTransfer is the time of transfers that are waited for.
+// BenchmarkTransfer is the time of synchronous transfers.
 func BenchmarkTransfer(b *testing.B) {
 	dev := openTest(b, Options{})
 	q := gputest.Queue(b, dev)
@@ -187,7 +186,7 @@ func BenchmarkMatrix(b *testing.B) {
 	for i := range xy {
 		buf := gputest.Alloc(b, dev, n*n*4)
 		xy[i] = gputest.Matrix(buf, []int64{n, n}, dense)
-		require.NoError(b, q.Fill(xy[i], []byte{1, 2, 3, 4})) // memory that was never written is not there
+		require.NoError(b, q.Fill(xy[i], []byte{1, 2, 3, 4})) // memory that was never written has no pages
 	}
 	for name, strides := range map[string][]int64{"Contiguous": {n, 1}, "Transpose": {1, n}} {
 		src := gputest.Matrix(xy[0].Buffer, []int64{n, n}, strides)

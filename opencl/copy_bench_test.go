@@ -12,8 +12,8 @@ import (
 	"github.com/restride/restride/internal/race"
 )
 
-// TestLargeCopies has copies that are large enough to go past a CPU's caches,
-// with rows that begin and end within cache lines.
+// TestLargeCopies has copies large enough to bypass a CPU's caches, with rows that begin and
+// end within cache lines.
 func TestLargeCopies(t *testing.T) {
 	if race.Enabled {
 		t.Skip("the race detector sees nothing of kernels in C")

@@ -17,13 +17,13 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
-// listed returns the machine's devices, or ends the test.
+// listed returns the machine's devices, or skips the test.
 func listed(t *testing.T) []device.Info {
 	t.Helper()
 	dev, err := device.Open("opencl")
 	devicetest.Require(t, "opencl", err)
 	require.NoError(t, dev.Close())
-	all, _ := device.List() // what other backends say is of no interest
+	all, _ := device.List() // errors of other backends do not matter
 	var infos []device.Info
 	for _, i := range all {
 		if i.Backend == "opencl" {
@@ -51,7 +51,7 @@ func TestDevice(t *testing.T) {
 				}
 				dev, err := open()
 				if errors.Is(err, device.ErrUnsupported) {
-					t.Skip(err) // not every device can have every planner
+					t.Skip(err) // not every planner works on every device
 				}
 				require.NoError(t, err)
 				require.NoError(t, dev.Close())
@@ -65,8 +65,8 @@ func TestDevice(t *testing.T) {
 	}
 }
 
-// TestBugFirstWordOfItems: as PoCL 3.1 compiled it, a cast of 16 bits to 2 by the parallel
-// planner lost the first two elements of eight.
+// TestBugFirstWordOfItems: PoCL 3.1 must not miscompile a cast of 16 bits to 2 by the parallel
+// planner, which lost the first two elements of eight.
 func TestBugFirstWordOfItems(t *testing.T) {
 	c, err := oracle.ParseCase("convert/uint16-uint2/8/dst=1@0/src=1@0")
 	require.NoError(t, err)
@@ -101,7 +101,7 @@ func chain(t *testing.T, s *tensor.Stream) []int32 {
 	}
 	for range 25 {
 		step(x.Transpose(2, 0, 3, 1))
-		step(x.Reshape(7, 5, 3, 2)) // no view can be
+		step(x.Reshape(7, 5, 3, 2)) // a view is impossible
 	}
 	values, err := tensor.Values[int32](x)
 	require.NoError(t, err)
@@ -109,8 +109,8 @@ func chain(t *testing.T, s *tensor.Stream) []int32 {
 	return values
 }
 
-// TestNoHiddenTransfers counts what goes to the device and back in a chain of 50
-// calls: its input and its output, once each.
+// TestNoHiddenTransfers counts the transfers to and from the device in a chain of 50 calls: its
+// input and its output, once each.
 func TestNoHiddenTransfers(t *testing.T) {
 	host, err := tensor.Open("cpu")
 	require.NoError(t, err)

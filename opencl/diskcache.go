@@ -16,31 +16,31 @@ import (
 	"github.com/restride/restride/internal/quote"
 )
 
-// diskCache keeps compiled programs in files, one each; also, in place of a program, the
-// verdict of the trial of arithmetic, a byte. A file's name is a hash of its key: all that
-// the program depends on, as text. A file is
+// diskCache keeps compiled programs in files, one each; also, instead of a program, the verdict
+// of the trial of arithmetic, a byte. A file's name is a hash of its key: everything that the
+// program depends on, as text. A file is
 //
-//	"restride opencl\n" | version | length of key | key | length of program | program | SHA-256 of all before
+//	"restride opencl\n" | version | length of key | key | length of program | program | SHA-256 of the rest
 //
-// with a version of 32 bits and lengths of 64, little-endian. A file that is not so, or
-// has another key, counts as missing. What goes wrong with files is no error: programs
-// are then compiled again.
+// with a version of 32 bits and lengths of 64, little-endian. A file in another form, or with
+// another key, counts as missing. Failures of files are not errors: programs are then compiled
+// again.
 //
-// A driver runs what a file has. So the folder and its files must be the user's own, or
-// root's, and not for others to write; if not, the cache is not used any more, and has a
-// note of that. Folders above may be others', who can then put no program of theirs in
-// this one: at most another folder of the user's in its place.
+// A driver executes a file's content. So the folder and its files must belong to the user or to
+// root, and not be writable by others; otherwise the cache is disabled, and has a note of the
+// reason. Folders above may belong to others, who still cannot put a program into this folder:
+// at most they can replace it by another folder of the user's.
 type diskCache struct {
 	folder string // "": there is no cache
 
 	mu   sync.Mutex
-	note string // why it is not used; "": it is
+	note string // why it is disabled; "": it is not
 }
 
 const (
 	cacheMagic   = "restride opencl\n"
 	cacheVersion = 1
-	mostCached   = 64 << 20 // bytes of a file: a larger one is not ours
+	mostCached   = 64 << 20 // bytes of a file: larger ones are not from this cache
 )
 
 // newDiskCache returns the cache that the environment names.
@@ -65,7 +65,7 @@ func nameOf(key string) string {
 	return hex.EncodeToString(hash[:]) + ".bin"
 }
 
-// notes says why the cache is not used.
+// notes returns the reason why the cache is disabled.
 func (c *diskCache) notes() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -75,8 +75,8 @@ func (c *diskCache) notes() []string {
 	return []string{c.note}
 }
 
-// owned reports whether only the user can change a file of the cache, or its folder. If
-// not, the cache is not used from then on.
+// owned reports whether only the user can change a file of the cache, or its folder. If not,
+// the cache is disabled from then on.
 func (c *diskCache) owned(path string, info os.FileInfo) bool {
 	err := file.Owned(info)
 	if err != nil {
@@ -87,7 +87,7 @@ func (c *diskCache) owned(path string, info os.FileInfo) bool {
 	return err == nil
 }
 
-// open opens the folder; nil: it is of no use.
+// open opens the folder; nil: unusable.
 func (c *diskCache) open() *os.Root {
 	if c.folder == "" || len(c.notes()) > 0 {
 		return nil

@@ -20,7 +20,7 @@ func cached(t testing.TB, folder string) *Device {
 	return openTest(t, Options{Planner: Parallel})
 }
 
-// works does a copy by the kernel, and reports how often a source was compiled.
+// works makes a copy by the kernel, and returns the number of compilations.
 func works(t testing.TB, dev *Device) (compiled int64) {
 	t.Helper()
 	var n atomic.Int64
@@ -43,7 +43,7 @@ func works(t testing.TB, dev *Device) (compiled int64) {
 	for i := range got {
 		require.Equal(t, byte(i%16/4*16+i/16*4+i%4), got[i])
 	}
-	require.NoError(t, dev.Close()) // some drivers' programs go to the disk only now
+	require.NoError(t, dev.Close()) // some drivers' programs are written only now
 	return n.Load()
 }
 
@@ -100,12 +100,12 @@ func TestDiskCache(t *testing.T) {
 	}
 	require.Len(t, files(t, folder), 1, "nothing else is left")
 
-	// Another program's file under this name is not taken.
+	// Another program's file under this name is ignored.
 	other := seal([]byte("of another driver"), "another driver")
 	require.NoError(t, os.WriteFile(name, other, 0o600))
 	assert.EqualValues(t, 1, works(t, cached(t, folder)))
 
-	// A folder in the way of the file.
+	// A folder in place of the file.
 	require.NoError(t, os.Remove(name))
 	require.NoError(t, os.MkdirAll(filepath.Join(name, "in the way"), 0o700))
 	assert.EqualValues(t, 1, works(t, cached(t, folder)))

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// aCache returns a cache with one program, and the path of that.
+// aCache returns a cache with one program, and the program's path.
 func aCache(t *testing.T) (*diskCache, string) {
 	t.Helper()
 	t.Setenv("RESTRIDE_CACHE_DIR", t.TempDir())
@@ -25,8 +25,8 @@ func aCache(t *testing.T) (*diskCache, string) {
 	return c, filepath.Join(c.folder, nameOf("key"))
 }
 
-// Once a pipe in the place of a program stopped the process for good, and much was read
-// of a large file, before it was found to be none of ours.
+// A pipe in place of a program must not block the process, and a large file must be rejected
+// before it is read.
 func TestDiskCacheOfOtherFiles(t *testing.T) {
 	put := map[string]func(t *testing.T, path string){
 		"pipe":   func(t *testing.T, path string) { require.NoError(t, syscall.Mkfifo(path, 0o600)) },
@@ -66,7 +66,7 @@ func TestDiskCacheOfOtherFiles(t *testing.T) {
 	assert.Nil(t, c.load("key"))
 }
 
-// Once programs were taken from wherever they lay, and given to the driver.
+// Programs that others could have written must not reach the driver.
 func TestDiskCacheThatOthersCanWrite(t *testing.T) {
 	mode := func(m os.FileMode) func(string) error { return func(path string) error { return os.Chmod(path, m) } }
 	spoil := map[string]struct {
@@ -109,7 +109,7 @@ func TestDiskCacheThatOthersCanWrite(t *testing.T) {
 	}
 }
 
-// A device says it, and works.
+// A device reports it, and works.
 func TestNotesOfADevice(t *testing.T) {
 	folder := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(folder, "opencl"), 0o700))

@@ -15,10 +15,10 @@ type driver struct {
 	properties properties
 	context    uintptr
 	target     planner.Target
-	gl         glcontext.Context // that the context was made for sharing with; the zero one: none
-	glOrdered  bool              // acquiring and releasing put work in order
+	gl         glcontext.Context // the context with which it shares; the zero one: none
+	glOrdered  bool              // acquiring and releasing order the work of both
 	programs   programs
-	lost       atomic.Pointer[error] // why the device cannot be used any more
+	lost       atomic.Pointer[error] // why the device is unusable
 
 	mu    sync.Mutex
 	hosts map[uintptr]uintptr // the cl_mem of host memory, by its address
@@ -39,9 +39,9 @@ func newDriver(p properties, context uintptr, o Options) (*driver, error) {
 	return d, nil
 }
 
-// directWrite is the size in bytes from which a write to device memory that is the
-// host's is not staged: there is no bus whose latency to hide, and the second copy takes
-// as long as the first. (PoCL, 4 MiB: 0.32 ms against 0.62.)
+// directWrite is the size in bytes from which a write to device memory that is the host's is
+// not staged: there is no bus latency to hide, and the second copy costs as much as the first.
+// (PoCL, 4 MiB: 0.32 ms against 0.62.)
 const directWrite = 256 << 10
 
 func (d *driver) Properties() gpu.Properties {

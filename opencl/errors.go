@@ -6,8 +6,8 @@ import (
 	"github.com/restride/restride/device"
 )
 
-// check returns the error of a code; 0 is none. Codes for want of memory are
-// device.ErrOutOfMemory, too: of any function, as drivers may allocate late.
+// check returns the error of a code; 0 is none. Codes for lack of memory are
+// device.ErrOutOfMemory, too, from any function, as drivers may allocate late.
 func (f *fn) check(code int32) error {
 	if code == 0 {
 		return nil

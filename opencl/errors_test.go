@@ -15,8 +15,7 @@ import (
 	"github.com/restride/restride/internal/gpu/gputest"
 )
 
-// fault makes a function of the driver fail with a code, the next few times that
-// it is called.
+// fault makes a function of the driver fail with a code in its next few calls.
 type fault struct{ code, left atomic.Int64 }
 
 func (f *fault) next(code int32, times int64) {
@@ -24,8 +23,8 @@ func (f *fault) next(code int32, times int64) {
 	f.left.Store(times)
 }
 
-// inject puts a fault into a function until the test ends. Such a test may not
-// run beside others.
+// inject puts a fault into a function until the test ends. Such a test must not run in parallel
+// with others.
 func inject(t *testing.T, f *fn) *fault {
 	t.Helper()
 	require.NoError(t, load())
@@ -51,8 +50,8 @@ func inject(t *testing.T, f *fn) *fault {
 	return it
 }
 
-// Drivers that allocate late have no memory when work is queued. What the pool
-// keeps idle is given back, and the work is queued again.
+// Drivers that allocate late run out of memory when work is queued. Idle memory of the pool is
+// released, and the work is queued again.
 func TestLateOutOfMemory(t *testing.T) {
 	for _, f := range []*fn{clEnqueueNDRangeKernel, clEnqueueWriteBuffer, clEnqueueReadBuffer} {
 		t.Run(f.name, func(t *testing.T) {
@@ -106,14 +105,14 @@ func TestLateOutOfMemory(t *testing.T) {
 	}
 }
 
-// What a driver says at the end is returned once, by Wait.
+// An error that the driver reports at the end is returned once, by Wait.
 func TestWaitReturnsTheError(t *testing.T) {
 	dev := openTest(t, Options{})
 	q := gputest.Queue(t, dev)
 	fault := inject(t, clFinish)
 	fault.next(outOfHostMemory, 1)
 	require.ErrorIs(t, q.Wait(), device.ErrOutOfMemory)
-	fault.next(outOfResources, 1) // what NVIDIA's driver says of a kernel that failed
+	fault.next(outOfResources, 1) // the code of NVIDIA's driver for a kernel that failed
 	err := q.Wait()
 	require.ErrorIs(t, err, device.ErrDriver)
 	require.NotErrorIs(t, err, device.ErrOutOfMemory)

@@ -12,26 +12,26 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// event is a cl_event, which is released as soon as it is known to be done and nobody uses
-// it any more, or by Release.
+// event is a cl_event, which is released as soon as it is known to be done and no call uses it,
+// or by Release.
 type event struct {
 	driver   *driver
 	stream   *failure // of the stream
-	hasClock bool     // the device keeps time
+	hasClock bool     // the device measures time
 
 	mu     sync.Mutex
 	handle uintptr // of the cl_event; 0: released
 	users  int     // calls that have the handle
 	done   bool
 	err    *error // of the work
-	end    uint64 // when it was done, in nanoseconds of the device
-	timed  error  // why there is no time
+	end    uint64 // completion time, in nanoseconds of the device
+	timed  error  // why no time is known
 }
 
-// failure is the error of a stream's work that an event told of, and no call has returned.
+// failure is the error of a stream's work that an event reported, and no call has returned.
 type failure struct{ err atomic.Pointer[error] }
 
-// take returns the error, and forgets it.
+// take returns the error, and clears it.
 func (f *failure) take() error {
 	if err := f.err.Swap(nil); err != nil {
 		return *err
@@ -39,7 +39,7 @@ func (f *failure) take() error {
 	return nil
 }
 
-// errNoClock is the reason why there is no time although an adopted queue keeps it: see
+// errNoClock is the reason why times are unknown although an adopted queue measures them: see
 // hasClock.
 var errNoClock = errors.New("its clock does not run")
 
@@ -49,7 +49,7 @@ func status(event uintptr) (s int32, err error) {
 	return s, err
 }
 
-// Done waits for the work if the driver does not say whether it is done.
+// Done waits for the work if the driver does not report whether it is done.
 func (e *event) Done() bool {
 	event := e.hold()
 	if event == 0 {
@@ -81,7 +81,7 @@ func (e *event) Wait() error {
 	return *e.err
 }
 
-// failed returns the error of the work, as far as it is known.
+// failed returns the error of the work, if known.
 func (e *event) failed() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -102,7 +102,7 @@ func (e *event) hold() uintptr {
 	return e.handle
 }
 
-// drop ends hold.
+// drop is the end of hold.
 func (e *event) drop() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -111,14 +111,14 @@ func (e *event) drop() {
 	}
 }
 
-// release releases the cl_event, of which nothing is asked any more. The event is locked.
+// release releases the cl_event, which is no longer queried. The event is locked.
 func (e *event) release() {
-	_ = clReleaseEvent.call(e.handle) // all that it was for is known
+	_ = clReleaseEvent.call(e.handle) // everything about it is known
 	e.handle = 0
 }
 
-// settle waits for the work, without the lock, so that others may call Done, and notes its
-// error, which a state below 0 is, and when it was over.
+// settle waits for the work, without the lock, so that others may call Done, and records its
+// error, a state below 0, and its completion time.
 func (e *event) settle(event uintptr, state int32) {
 	err := e.driver.over(event)
 	if err == nil {
@@ -140,8 +140,8 @@ func (e *event) settle(event uintptr, state int32) {
 	}
 }
 
-// over returns when the work before a cl_event is over, with its error. A driver that does
-// not wait is asked until it says so.
+// over returns when the work before a cl_event is over, with its error. A driver whose wait
+// fails is polled.
 func (d *driver) over(event uintptr) error {
 	err := clWaitForEvents.call(1, uintptr(unsafe.Pointer(&event)))
 	for {
@@ -150,9 +150,9 @@ func (d *driver) over(event uintptr) error {
 		case asked != nil && err != nil:
 			d.lose(err, asked)
 			return err
-		case asked != nil: // whether the work failed is not known
+		case asked != nil: // it is unknown whether the work failed
 			return asked
-		case s < 0: // the code of the work that failed
+		case s < 0: // the code of the failed work
 			return clWaitForEvents.check(s)
 		case s == 0:
 			return err
@@ -167,7 +167,7 @@ func (e *event) Release() {
 	if e.handle != 0 && e.users == 0 {
 		e.release()
 	}
-	e.done = true // the last of those who use it releases it
+	e.done = true // its last user releases it
 }
 
 func (e *event) Since(earlier gpu.Event) (time.Duration, error) {
@@ -182,7 +182,7 @@ func (e *event) Since(earlier gpu.Event) (time.Duration, error) {
 	return time.Duration(end - begin), nil
 }
 
-// time returns when the event, which is done, was.
+// time returns the completion time of the event, which is done.
 func (e *event) time() (uint64, error) {
 	if err := e.Wait(); err != nil {
 		return 0, err

@@ -11,8 +11,8 @@ import (
 	"github.com/restride/restride/internal/gpu/gputest"
 )
 
-// An event serves all calls when its stream and its driver are closed, whether
-// somebody looked at it before or not.
+// An event supports all calls after its stream and its driver are closed, whether it was
+// queried before or not.
 func TestEventsOutliveAll(t *testing.T) {
 	for _, before := range []func(gpu.Event){
 		func(gpu.Event) {},
@@ -38,7 +38,7 @@ func TestEventsOutliveAll(t *testing.T) {
 	}
 }
 
-// A queue that was adopted may keep time although the device's clock stands still.
+// An adopted queue may measure time although the device's clock stands still.
 func TestBugTimeOfNoClock(t *testing.T) {
 	dev := openTest(t, Options{})
 	q := gputest.Queue(t, dev)

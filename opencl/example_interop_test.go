@@ -13,8 +13,8 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
-// A program runs a kernel of its own between operations on tensors: on their
-// memory and on their queue, so that nobody waits and nothing is copied.
+// A program runs a kernel of its own between operations on tensors: on their memory and on
+// their queue, without waits and copies.
 func Example_interop() {
 	dev, err := opencl.OpenWith(0, opencl.Options{})
 	must(err)
@@ -27,7 +27,7 @@ const source = `
 		dst[get_global_id(0)] = 2 * src[get_global_id(0)];
 	}`
 
-// doubleColumns returns twice the elements of a matrix, column after column.
+// doubleColumns returns a matrix times two, column by column.
 func doubleColumns(dev *opencl.Device) []float32 {
 	s, err := tensor.NewStream(dev)
 	must(err)
@@ -67,7 +67,7 @@ func doubleColumns(dev *opencl.Device) []float32 {
 	return values
 }
 
-// cl is the program's own way to OpenCL: any binding will do.
+// cl is the program's own binding to OpenCL: any binding will do.
 var cl struct {
 	createProgram  func(context uintptr, n uint32, texts **byte, lengths *uintptr, code *int32) uintptr
 	buildProgram   func(program uintptr, n uint32, devices *uintptr, options string, notify, data uintptr) int32

@@ -27,17 +27,17 @@ type faultyDriver struct {
 	injected int
 }
 
-// codeAt is the number of the argument for the code, of functions that return a handle.
+// codeAt is the index of the argument for the code, of functions that return a handle.
 var codeAt = map[string]int{
 	"clCreateContext": 5, "clCreateCommandQueue": 3, "clCreateBuffer": 4, "clEnqueueMapBuffer": 9,
 	"clCreateSubBuffer": 4, "clCreateFromGLBuffer": 3, "clCreateProgramWithSource": 4, "clCreateProgramWithBinary": 6, "clCreateKernel": 2,
 }
 
-// failedWork is a fault of clGetEventInfo that says that work failed: the call succeeds.
+// failedWork is a fault of clGetEventInfo that reports failed work: the call succeeds.
 const failedWork = "clGetEventInfo, the status"
 
-// newFaultyDriver is between package and drivers until the test ends. Such a test may not
-// run beside others.
+// newFaultyDriver is inserted between package and drivers until the test ends. Such a test must
+// not run in parallel with others.
 func newFaultyDriver(t *testing.T) *faultyDriver {
 	t.Helper()
 	require.NoError(t, load())
@@ -73,7 +73,7 @@ func (d *faultyDriver) call(name string, real uintptr, args []uintptr) uintptr {
 	return result
 }
 
-// next counts a call, and returns the code that it is to fail with; 0: none.
+// next counts a call, and returns the code with which it fails; 0: none.
 func (d *faultyDriver) next(name string) int32 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -185,9 +185,9 @@ func adopted(p *faults.Program) error {
 	return errors.Join(errs...)
 }
 
-// TestFaults fails each call of the driver, and holds what becomes of a program of all kinds
-// of work against what it should: as many faults on each device as RESTRIDE_FAULTS says, else
-// a sample on the first one.
+// TestFaults fails each call of the driver, and checks the outcome of a program with all kinds
+// of work: as many faults on each device as RESTRIDE_FAULTS says, otherwise a sample on the
+// first one.
 func TestFaults(t *testing.T) {
 	openTest(t, Options{})
 	t.Setenv("RESTRIDE_CACHE_DIR", t.TempDir()) // compiled once

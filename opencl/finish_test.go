@@ -11,9 +11,9 @@ import (
 	"github.com/restride/restride/internal/gpu/gputest"
 )
 
-// TestBugFinishBesideWaits: rusticl's clFinish waits only for what was not flushed, as a wait
-// for one of the queue's events by another queue's thread does it: reads returned memory to
-// which nothing had come.
+// TestBugFinishBesideWaits: rusticl's clFinish waits only for work that was not flushed, and
+// another thread's wait for one of the queue's events flushes: a read must not return before
+// its data has arrived.
 func TestBugFinishBesideWaits(t *testing.T) {
 	dev := openTest(t, Options{})
 	q, other := gputest.Queue(t, dev), gputest.Queue(t, dev)

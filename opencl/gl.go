@@ -28,7 +28,7 @@ func CurrentGL() (GL, error) {
 
 func (g GL) none() bool { return g.context.Handle == 0 }
 
-// Functions of cl_khr_gl_sharing, which not every library has.
+// Functions of cl_khr_gl_sharing, which some libraries lack.
 var (
 	clGetGLContextInfo        = bindOptional("clGetGLContextInfoKHR")
 	clCreateFromGLBuffer      = bindOptional("clCreateFromGLBuffer")
@@ -36,10 +36,10 @@ var (
 	clEnqueueReleaseGLObjects = bindOptional("clEnqueueReleaseGLObjects")
 )
 
-// displayProperty is the property of a context that has the display.
+// displayProperty is the context property for the display.
 var displayProperty = map[glcontext.System]uintptr{glcontext.EGL: 0x2009, glcontext.GLX: 0x200A, glcontext.WGL: 0x200B}
 
-// contextProperties are those of a context that shares with GL.
+// contextProperties are the properties of a context that shares with GL.
 func (g GL) contextProperties(platform uintptr) *[7]uintptr {
 	return &[7]uintptr{
 		contextPlatform, platform, glContext, g.context.Handle, displayProperty[g.context.System], g.context.Display, 0,
@@ -62,12 +62,12 @@ func (g GL) newContext(p properties) (uintptr, error) {
 	return context, nil
 }
 
-// refuse is the error of a device that does not share with GL.
+// refuse is the error of a device that cannot share with GL.
 func (g GL) refuse(p properties, format string, args ...any) error {
 	return layout.Errorf(device.ErrUnsupported, "Open", "%s, %s, %s", p.info.ID(), p.info.Name, fmt.Sprintf(format, args...))
 }
 
-// check returns why a device cannot share with a GL context, as far as the driver tells.
+// check returns why a device cannot share with a GL context, if the driver tells.
 func (g GL) check(p properties) error {
 	if !p.has("cl_khr_gl_sharing") {
 		return g.refuse(p, "shares nothing with GL: it has no cl_khr_gl_sharing")
@@ -78,7 +78,7 @@ func (g GL) check(p properties) error {
 		}
 	}
 	if clGetGLContextInfo.addr == 0 {
-		return nil // clCreateContext will tell
+		return nil // clCreateContext will report it
 	}
 	list := g.contextProperties(p.platform)
 	on, err := clGetGLContextInfo.bytes(address(list), devicesForGL)
@@ -120,7 +120,7 @@ func (g GL) checkAdopted(context uintptr, p properties) error {
 	return layout.Errorf(device.ErrInvalid, "Adopt", "the context was not made for sharing with the %v", g.context)
 }
 
-// CheckGL tells whether the GL context is the one that the device's context was made for.
+// CheckGL checks whether the GL context is the one for which the device's context was made.
 func (d *driver) CheckGL(c glcontext.Context) error {
 	const op = "CheckGL"
 	id := d.properties.info.ID()
@@ -133,8 +133,8 @@ func (d *driver) CheckGL(c glcontext.Context) error {
 	return nil
 }
 
-// ShareGL makes a cl_mem of a buffer. One that is only written may be read, too: where
-// elements do not fill a word, kernels keep what is beside them.
+// ShareGL makes a cl_mem of a buffer. A write-only buffer is readable, too: where elements do
+// not fill a word, kernels keep the word's other bits.
 func (d *driver) ShareGL(name uint32, bytes int64, use device.GLUse) (gpu.GLMem, error) {
 	flags := uintptr(memReadWrite)
 	if use == device.GLRead {
@@ -160,7 +160,7 @@ type glMem struct {
 	handle uintptr
 }
 
-// Ordered: with cl_khr_gl_event, acquiring and releasing put the work of both in order.
+// Ordered: with cl_khr_gl_event, acquiring and releasing order the work of both.
 func (m *glMem) Ordered() bool { return m.driver.glOrdered }
 
 // check refuses a cl_mem of another size.
@@ -179,7 +179,7 @@ func (m *glMem) Acquire(on gpu.Stream) (gpu.Mem, error) {
 	return &memory{handle: m.handle}, nil
 }
 
-// Release flushes: GL, which waits for the work, does not begin it.
+// Release flushes: GL, which waits for the work, does not start it.
 func (m *glMem) Release(on gpu.Stream) error {
 	if err := m.enqueue(clEnqueueReleaseGLObjects, on); err != nil {
 		return err

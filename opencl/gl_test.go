@@ -18,7 +18,7 @@ import (
 	"github.com/restride/restride/internal/gpu/gputest"
 )
 
-// shimPath builds glshim, once: no driver for the processor shares with GL by itself.
+// shimPath builds glshim, once: no CPU driver shares with GL by itself.
 var shimPath = sync.OnceValues(func() (string, error) {
 	for _, tool := range []string{"make", "g++"} {
 		if _, err := exec.LookPath(tool); err != nil {
@@ -39,7 +39,7 @@ var shimPath = sync.OnceValues(func() (string, error) {
 // onShim tells a test that it runs in a process of its own, with glshim as the library.
 const onShim = "RESTRIDE_TEST_GLSHIM"
 
-// underShim runs a test anew on glshim, with more variables, and returns what it printed.
+// underShim runs a test again on glshim, with more variables, and returns its output.
 func underShim(t *testing.T, test string, env ...string) (string, error) {
 	t.Helper()
 	path, err := shimPath()
@@ -50,7 +50,7 @@ func underShim(t *testing.T, test string, env ...string) (string, error) {
 	return string(out), err
 }
 
-// need ends a test where there is no GL, or no OpenCL.
+// need skips a test without GL, or without OpenCL.
 func need(t *testing.T) {
 	t.Helper()
 	_, err := gputest.NewGL(t)
@@ -136,7 +136,7 @@ func TestGLElsewhere(t *testing.T) {
 	})
 }
 
-// An engine's context that it made for sharing, and one that it did not.
+// An engine's context that was made for sharing, and one that was not.
 func TestAdoptGL(t *testing.T) {
 	if os.Getenv(onShim) == "" {
 		need(t)
@@ -161,7 +161,7 @@ func TestAdoptGL(t *testing.T) {
 	require.ErrorIs(t, err, device.ErrInvalid)
 	assert.ErrorContains(t, err, "was not made for sharing")
 
-	// Another GL context than that of the device.
+	// A GL context that is not the device's.
 	other, err := gputest.NewGL(t)
 	require.NoError(t, err)
 	_, err = engine.ShareGL(other.Buffer(t, make([]byte, 64)), device.GLRead)
@@ -174,7 +174,7 @@ func TestAdoptGL(t *testing.T) {
 	require.NoError(t, gl.Context.MakeCurrent())
 }
 
-// What glshim must find, by its words.
+// Errors that glshim must detect, by its messages.
 var glFaults = map[string]struct {
 	commit func(*testing.T, *gputest.GL, *Device) error
 	word   string
@@ -209,7 +209,7 @@ func TestGLFaults(t *testing.T) {
 	}
 }
 
-// mem is a GL buffer of 64 bytes, below the device: without its checks.
+// mem is a GL buffer of 64 bytes, below the device's checks.
 func mem(t *testing.T, gl *gputest.GL, dev *Device, use device.GLUse) (uint32, *glMem, *stream) {
 	name := gl.Buffer(t, make([]byte, 64))
 	m, err := dev.driver.ShareGL(name, 64, use)
@@ -217,13 +217,13 @@ func mem(t *testing.T, gl *gputest.GL, dev *Device, use device.GLUse) (uint32, *
 	return name, m.(*glMem), gputest.Queue(t, dev).Stream().(*stream)
 }
 
-// write has OpenCL change the first bytes.
+// write makes OpenCL change the first bytes.
 func write(t *testing.T, s *stream, m *glMem) {
 	data := []byte{1, 2, 3, 4}
 	require.NoError(t, clEnqueueWriteBuffer.call(s.handle, m.handle, yes, 0, 4, uintptr(unsafe.Pointer(&data[0])), 0, 0, 0))
 }
 
-// The driver orders nothing, and the device believes that it does.
+// The driver does not order the work, although the device expects it.
 func noFinishOfGL(t *testing.T, gl *gputest.GL, dev *Device) error {
 	lib, err := dl.Open(os.Getenv("RESTRIDE_LIBOPENCL"))
 	require.NoError(t, err)

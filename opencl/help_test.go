@@ -10,8 +10,8 @@ import (
 	"github.com/restride/restride/device/devicetest"
 )
 
-// openTest opens the device that the environment names (RESTRIDE_OPENCL_DEVICE=1),
-// or the first one, or ends the test.
+// openTest opens the device that the environment names (RESTRIDE_OPENCL_DEVICE=1), or the first
+// one, or skips the test.
 func openTest(tb testing.TB, o Options) *Device {
 	tb.Helper()
 	index := 0

@@ -11,8 +11,8 @@ import (
 )
 
 // AdoptHost makes a buffer of memory of the host's (device.HostAdopter), if the device is the
-// host's processor. Go memory stays where it is, and is kept alive, until the buffer is freed
-// and the work on it is over.
+// host's processor. Go memory is neither moved nor collected until the buffer is freed and the
+// work on it is over.
 func (d *Device) AdoptHost(host []byte, done func()) (device.Buffer, error) {
 	const op = "AdoptHost"
 	var b device.Buffer
@@ -46,8 +46,8 @@ func (d *Device) AdoptHost(host []byte, done func()) (device.Buffer, error) {
 	return b, err
 }
 
-// giveBack makes the host see what the device has written to memory of the host's: a driver
-// may have kept it elsewhere until it is mapped.
+// giveBack makes the device's writes visible to the host: a driver may keep them elsewhere
+// until the memory is mapped.
 func (d *driver) giveBack(mem uintptr, bytes int64) error {
 	queue, err := d.mapper()
 	if err != nil {

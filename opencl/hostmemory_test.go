@@ -14,7 +14,7 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// aligned returns memory that begins so many bytes behind a multiple of 64.
+// aligned returns memory that begins a given number of bytes behind a multiple of 64.
 func aligned(n int, behind uintptr) []byte {
 	b := make([]byte, n+128)
 	return b[(-uintptr(unsafe.Pointer(&b[0]))&63)+behind:][:n]
@@ -56,7 +56,8 @@ func TestAdoptHost(t *testing.T) {
 	require.NoError(t, q.Close())
 }
 
-// TestBugAdoptHostCollected: Go's memory was anybody's after Free, with work on it under way.
+// TestBugAdoptHostCollected: Go memory must not be collected after Free with work on it in
+// progress.
 func TestBugAdoptHostCollected(t *testing.T) {
 	dev := openTest(t, Options{})
 	if !dev.driver.properties.onHost {
@@ -93,7 +94,7 @@ func TestBugAdoptHostCollected(t *testing.T) {
 	for range 5 {
 		runtime.GC()
 	}
-	time.Sleep(time.Millisecond) // cleanups have a goroutine of their own
+	time.Sleep(time.Millisecond) // cleanups run in a goroutine of their own
 	early := false
 	select {
 	case <-collected:
@@ -114,7 +115,7 @@ func TestBugAdoptHostCollected(t *testing.T) {
 	}, time.Minute, 10*time.Millisecond, "never collected")
 }
 
-// Adopted memory that is not given back ends with the device.
+// Adopted memory that is not freed ends with the device.
 func TestAdoptHostClose(t *testing.T) {
 	dev, err := OpenWith(0, Options{})
 	if errors.Is(err, device.ErrNoDevice) {

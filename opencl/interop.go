@@ -21,9 +21,9 @@ func (d *Device) Handles() Handles {
 	return Handles{Platform: d.driver.properties.platform, Context: d.driver.context, Device: d.driver.properties.id}
 }
 
-// Library returns the OpenCL library that the package has loaded, for a binding of the
-// program's own: the name or path that it was found by, and its handle, as dlopen or
-// LoadLibrary return it.
+// Library returns the OpenCL library that the package has loaded, for the program's own
+// binding: the name or path that it was found by, and its handle, as dlopen or LoadLibrary
+// return it.
 func Library() (path string, handle uintptr, err error) {
 	if err := load(); err != nil {
 		return "", 0, err
@@ -56,9 +56,9 @@ func CommandQueueOf(q device.Queue) uintptr {
 	return 0
 }
 
-// Adopt makes a device of an engine's context and device. Handles.Platform may
-// be 0. The context is retained until the device is closed. With Options.GL, the engine has
-// made it for sharing with that GL context.
+// Adopt makes a device of an engine's context and device. Handles.Platform may be 0. The
+// context is retained until the device is closed. Options.GL means that the engine made it for
+// sharing with that GL context.
 func Adopt(h Handles, o Options) (*Device, error) {
 	const op = "Adopt"
 	if err := load(); err != nil {

@@ -11,12 +11,12 @@ import (
 	"github.com/restride/restride/opencl"
 )
 
-// What the example shows is so, wherever there is a device.
+// The example works wherever there is a device.
 func TestExampleInterop(t *testing.T) {
 	dev, err := opencl.OpenWith(0, opencl.Options{})
 	devicetest.Require(t, "opencl", err)
 	defer dev.Close()
-	for range 3 { // with memory that is used again
+	for range 3 { // with memory that is reused
 		assert.Equal(t, []float32{2, 8, 4, 10, 6, 12}, doubleColumns(dev))
 	}
 	assert.Zero(t, dev.Stats().Live)

@@ -77,8 +77,8 @@ func TestAdoptRefuses(t *testing.T) {
 	require.NoError(t, none.Free())
 }
 
-// Kernels access vectors of 16 bytes: a buffer over host memory that begins
-// elsewhere made the process crash.
+// Kernels access vectors of 16 bytes: a buffer over host memory with another alignment must be
+// refused, as it would crash the process.
 func TestBugAdoptUnalignedHostMemory(t *testing.T) {
 	dev := openTest(t, Options{})
 	host := make([]byte, 8<<10)

@@ -15,11 +15,10 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// Compile compiles a kernel of the user's from source in OpenCL C, for Launch of the
-// device's queues (device.Launcher). options are the compiler's, as
-// "-cl-std=CL1.2 -DN=4"; "" is none. Source that does not compile is a
-// *device.DriverError with the compiler's log. Compiled kernels of users are kept by
-// the driver only, if at all.
+// Compile compiles a user's kernel from source in OpenCL C, for Launch of the device's queues
+// (device.Launcher). options are compiler options, such as "-cl-std=CL1.2 -DN=4"; "" is none.
+// Source that does not compile is a *device.DriverError with the compiler's log. Only the
+// driver may cache compiled users' kernels.
 func (d *Device) Compile(source, name, options string) (device.Kernel, error) {
 	const op = "Compile"
 	if strings.ContainsRune(name+options, 0) || name == "" {
@@ -42,8 +41,8 @@ func (d *Device) Compile(source, name, options string) (device.Kernel, error) {
 	return k, err
 }
 
-// userKernel is a kernel of the user's. The driver keeps arguments in the cl_kernel, so
-// that one launch at a time sets them.
+// userKernel is a user's kernel. The driver stores arguments in the cl_kernel, so only one
+// launch at a time may set them.
 type userKernel struct {
 	program, kernel uintptr
 	mu              sync.Mutex
@@ -72,12 +71,12 @@ func kernelOf(program uintptr, name string) (uintptr, error) {
 	return kernel, err
 }
 
-// Release may come while launches are under way: the driver keeps what they use.
+// Release may be called with launches in progress: the driver keeps their resources.
 func (u *userKernel) Release() error {
 	return errors.Join(clReleaseKernel.call(u.kernel), clReleaseProgram.call(u.program))
 }
 
-// parameters asks what the kernel's parameters are.
+// parameters queries the kernel's parameters.
 func (u *userKernel) parameters() ([]gpu.Parameter, error) {
 	n, err := clGetKernelInfo.number(u.kernel, kernelNumArgs)
 	if err != nil {
@@ -87,7 +86,7 @@ func (u *userKernel) parameters() ([]gpu.Parameter, error) {
 	for i := range all {
 		p := &all[i]
 		space, err := clGetKernelArgInfo.number(u.kernel, uintptr(i), kernelArgAddressQualifier)
-		if isCode(err, argInfoNotAvailable) { // the driver does not tell: all that it takes is right
+		if isCode(err, argInfoNotAvailable) { // the driver does not report them: any it accepts is right
 			p.Kind = gpu.Pointer | gpu.LocalMemory | gpu.ByValue
 			continue
 		}
@@ -127,8 +126,8 @@ var scalars = map[string]struct {
 	"half": {gpu.Struct, 2}, "float": {gpu.Float, 4}, "double": {gpu.Float, 8},
 }
 
-// valueOf returns what a parameter by value may get, by the name of its type: float4 is
-// a struct of 16 bytes.
+// valueOf returns the kinds of value for a parameter, by the name of its type: float4 is a
+// struct of 16 bytes.
 func valueOf(name string) (gpu.Kind, int) {
 	if name == "sampler_t" {
 		return 0, 0
@@ -141,10 +140,10 @@ func valueOf(name string) (gpu.Kind, int) {
 			return gpu.Struct, bytes * s.bytes
 		}
 	}
-	return gpu.ByValue, 0 // a name of the source's own, or a struct
+	return gpu.ByValue, 0 // a type defined in the source, or a struct
 }
 
-// LaunchProgram queues a kernel of the user's.
+// LaunchProgram queues a user's kernel.
 func (s *stream) LaunchProgram(p gpu.Program, grid, block [3]uint32, values []gpu.Value, _ uint32) error {
 	if err := s.driver.gone(); err != nil {
 		return err

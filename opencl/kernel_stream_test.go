@@ -20,7 +20,7 @@ const addSource = `
 		y[yOff + i*y0] += x[xOff + i*x0];
 	}`
 
-// TestStreamLaunch: tensors as arguments, of other streams too, in order.
+// TestStreamLaunch: tensors as arguments, also of other streams, in order.
 func TestStreamLaunch(t *testing.T) {
 	listed(t)
 	dev, err := opencl.OpenWith(0, opencl.Options{})

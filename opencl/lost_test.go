@@ -13,8 +13,8 @@ import (
 	"github.com/restride/restride/internal/gpu/gputest"
 )
 
-// Work that failed is told by Wait of its event, or else by the queue's; also where only Done
-// was asked.
+// Failed work is reported by Wait of its event, otherwise by the queue's; also after a call of
+// Done alone.
 func TestBugFailedWork(t *testing.T) {
 	dev := openTest(t, Options{})
 	d := newFaultyDriver(t)
@@ -40,8 +40,8 @@ func TestBugFailedWork(t *testing.T) {
 	require.NoError(t, s.Finish(), "it was returned before")
 }
 
-// A wait that fails is made up for. If nothing tells when work is over, nothing succeeds any
-// more.
+// A wait that fails has an alternative. If nothing tells when work is over, every later call
+// fails.
 func TestBugWaitFails(t *testing.T) {
 	dev := openTest(t, Options{})
 	if dev.driver.properties.finishForgets {
@@ -72,7 +72,7 @@ func TestBugWaitFails(t *testing.T) {
 	}
 }
 
-// Errors of calls that ask, and that release, are returned.
+// Errors of calls that query, and that release, are returned.
 func TestBugErrorsDropped(t *testing.T) {
 	dev := openTest(t, Options{})
 	d := newFaultyDriver(t)
@@ -85,8 +85,8 @@ func TestBugErrorsDropped(t *testing.T) {
 	require.ErrorIs(t, q.Close(), device.ErrDriver)
 }
 
-// An event is counted on while somebody waits for it: a call that fails to count releases
-// nothing too often.
+// An event is counted while a call waits for it: a failure to count must not release it too
+// often.
 func TestBugEventReleasedOnce(t *testing.T) {
 	dev := openTest(t, Options{})
 	if dev.driver.properties.finishForgets {
@@ -106,7 +106,7 @@ func TestBugEventReleasedOnce(t *testing.T) {
 	assert.Equal(t, 1, d.Calls()["clReleaseEvent"]-before)
 }
 
-// Of a page whose second slot cannot be made, the first one was not released.
+// If a page's second slot cannot be made, the first one must be released.
 func TestBugSlotsLeak(t *testing.T) {
 	dev := openTest(t, Options{})
 	d := newFaultyDriver(t)

@@ -11,7 +11,7 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// memory is a cl_mem, and the memory of ours that it lies in, if any.
+// memory is a cl_mem, and the memory of this package behind it, if any.
 type memory struct {
 	handle uintptr
 	host   hugemem.Block
@@ -39,7 +39,7 @@ func (d *driver) Alloc(bytes int64) (gpu.Mem, error) {
 func (d *driver) Free(m gpu.Mem) error {
 	mem := m.(*memory)
 	if err := clReleaseMemObject.call(mem.handle); err != nil {
-		return err // the driver still has the memory of ours
+		return err // the driver still has this package's memory
 	}
 	return mem.host.Free()
 }
@@ -68,12 +68,11 @@ func (d *driver) LoadParameters(parameters []byte) (gpu.Mem, error) {
 	return &memory{handle: handle}, nil
 }
 
-// FreeParameters may be called while launches are under way: the driver keeps what
-// they use.
+// FreeParameters may be called with launches in progress: the driver keeps their resources.
 func (d *driver) FreeParameters(m gpu.Mem) { _ = clReleaseMemObject.call(m.(*memory).handle) }
 
-// AllocHost returns memory of the driver's, a cl_mem that stays mapped: on GPUs it is
-// pinned, and transfers need no copy of it.
+// AllocHost returns memory of the driver, a cl_mem that stays mapped: on GPUs it is pinned, and
+// transfers need no copy of it.
 func (d *driver) AllocHost(bytes int64) ([]byte, error) {
 	if most := d.properties.info.MaxAlloc; bytes > most {
 		return nil, layout.Errorf(device.ErrOutOfMemory, "AllocHost", "%d bytes; %s has at most %d", bytes, d.properties.info.ID(), most)

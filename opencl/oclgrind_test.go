@@ -17,15 +17,15 @@ import (
 	"github.com/restride/restride/internal/soak"
 )
 
-// oclgrind is a driver that interprets kernels, and writes to a log what they
-// may not do: accesses outside of buffers, races between work-items.
+// oclgrind is a driver that interprets kernels, and logs their errors: accesses outside of
+// buffers, races between work-items.
 const oclgrind = "/usr/lib/oclgrind/liboclgrind-rt-icd.so"
 
-// plant is a fault to be put into a kernel's source, and the case that shows it.
+// plant is a fault to be planted in a kernel's source, and the case that shows it.
 type plant struct {
 	right, wrong string
 	copy         string
-	log          string // what Oclgrind calls it
+	log          string // Oclgrind's name for it
 }
 
 var plants = map[string]plant{
@@ -43,9 +43,9 @@ var plants = map[string]plant{
 	},
 }
 
-// shuffles are permutations of short axes, whose runs begin anywhere in a word: once, the
-// table of elements was read by way of an address in front of it. Those of 2 to 16 bits at the
-// end are matrices that form batch transposes.
+// shuffles are permutations of short axes, whose runs begin anywhere in a word: the table of
+// elements must not be read through an address in front of it. Those of 2 to 16 bits at the end
+// are matrices that form batch transposes.
 var shuffles = []string{
 	"copy/uint8/3x3x13x17/dst=663,221,17,1@3/src=663,1,51,3@0",
 	"copy/uint8/5x7x13x9/dst=819,117,9,1@5/src=819,13,1,91@2",
@@ -59,15 +59,14 @@ var shuffles = []string{
 	"copy/float16/3x33x49/dst=1617,49,1@5/src=3577,1,73@64",
 }
 
-// sample is the part of the small suite in which Oclgrind finds what others do not, and
-// which takes it a quarter of the time.
+// sample is the part of the small suite in which Oclgrind finds errors that other devices do
+// not; it needs a quarter of the time.
 const sample = "/^(Convert|Runs|Edges|Fields|Random|Take|Put|Map|Where)$/^(Layouts|uint4|float|lane0)$"
 
 var warnings = regexp.MustCompile(`(?m)^\d+ warnings? generated\.\n`)
 
-// TestOclgrind runs the small suite, in a soak all of it, by both planners, on
-// Oclgrind, whose log must stay empty; and kernels with planted faults, which must
-// fill it.
+// TestOclgrind runs the small suite, in a soak all of it, by both planners, on Oclgrind, whose
+// log must stay empty; and kernels with planted faults, which it must report.
 func TestOclgrind(t *testing.T) {
 	if os.Getenv("RESTRIDE_OCLGRIND") != "" {
 		underOclgrind(t, os.Getenv("RESTRIDE_OCLGRIND"))
@@ -80,14 +79,14 @@ func TestOclgrind(t *testing.T) {
 	_, err := os.Stat(oclgrind)
 	devicetest.Require(t, "oclgrind", err)
 	run := func(t *testing.T, what, part, planner string) string {
-		// It rounds int64 to float twice, by way of double: no values are compared that show
-		// it, of the casts' own or by a random seed's chance.
+		// It rounds int64 to float twice, through double: no compared values may show that,
+		// neither the casts' own nor those of a random seed.
 		cmd := exec.Command(os.Args[0], "-test.run=^TestOclgrind$"+part, "-test.skip=^TestOclgrind$/^Convert$/^Values$", "-test.v")
-		// It does not know what inlining leaves of functions that return structs. Without
-		// that, loops stay that were to be unrolled, of which its compiler tells the number.
+		// Oclgrind does not support inlined functions that return structs. Without inlining,
+		// loops that were to be unrolled remain, and its compiler warns of each.
 		cmd.Env = append(os.Environ(), "OCL_ICD_VENDORS="+oclgrind, "OCLGRIND_DATA_RACES=1", "OCLGRIND_BUILD_OPTIONS=-fno-inline",
 			"RESTRIDE_OCLGRIND="+what, "RESTRIDE_OPENCL_PLANNER="+planner, "RESTRIDE_CACHE_DIR=off", "RESTRIDE_SEED=1")
-		var out, log strings.Builder // a file would be emptied by each context
+		var out, log strings.Builder // each context would empty a file
 		cmd.Stdout, cmd.Stderr = &out, &log
 		require.NoError(t, cmd.Run(), "%s%s", &out, &log)
 		require.Contains(t, out.String(), "--- PASS: TestOclgrind")
@@ -115,7 +114,7 @@ func TestOclgrind(t *testing.T) {
 	}
 }
 
-// underOclgrind is what TestOclgrind has run in a process with that driver.
+// underOclgrind is the part of TestOclgrind in a process with that driver.
 func underOclgrind(t *testing.T, what string) {
 	open := func(t *testing.T) *Device {
 		dev, err := OpenWith(0, Options{})
@@ -149,5 +148,5 @@ func underOclgrind(t *testing.T, what string) {
 	require.NoError(t, err)
 	_ = oracle.Check(dev, c, 1) // right or wrong: the log counts
 	require.NoError(t, dev.Close())
-	require.NoError(t, open(t).Close()) // what was logged before it must stay
+	require.NoError(t, open(t).Close()) // earlier entries of the log must stay
 }

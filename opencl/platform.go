@@ -9,11 +9,11 @@ import (
 // inventory are the devices of the machine's drivers, in their order.
 type inventory struct {
 	usable  []properties
-	skipped []string // platforms and devices that are of no use, with the reason
+	skipped []string // unusable platforms and devices, with the reason
 	err     error
 }
 
-// devices asks the drivers, once: their devices do not change.
+// devices queries the drivers, once: their devices do not change.
 var devices = sync.OnceValue(func() (all inventory) {
 	if all.err = load(); all.err != nil {
 		return all

@@ -13,15 +13,15 @@ import (
 	"github.com/restride/restride/internal/planner"
 )
 
-// buildOptions are the compiler's. Warnings are not for the user's terminal: the tests
-// look at them.
+// buildOptions are compiler options. Warnings are not shown on the user's terminal: the tests
+// check them.
 const buildOptions = "-cl-std=CL1.2 -w"
 
 // programs are a device's kernels: a program for each, built when it is first needed.
 type programs struct {
 	driver *driver
 	disk   *diskCache
-	// Tests put others in place of these.
+	// Tests replace these.
 	source  func(planner.Spec) string
 	compile func(source, options string) (uintptr, error)
 	trial   string // of arithmetic
@@ -32,12 +32,12 @@ type programs struct {
 	all map[planner.Spec]*program
 }
 
-// program is one of them. It is built by one of the goroutines that need it; other
-// programs can be built meanwhile.
+// program is one of these programs. One of the goroutines that need it builds it; other
+// programs can be built concurrently.
 type program struct {
 	mu     sync.Mutex
-	handle uintptr // 0: to be built
-	unkept string  // its key in the disk cache, which is yet to have it
+	handle uintptr // 0: not built
+	unkept string  // its key in the disk cache, if it is not stored yet
 }
 
 func (p *programs) init(d *driver, claim arithmetic) {
@@ -68,7 +68,7 @@ func (p *programs) get(s planner.Spec) (uintptr, error) {
 	return one.handle, nil
 }
 
-// LoadKernel makes a kernel ready.
+// LoadKernel builds a kernel.
 func (d *driver) LoadKernel(s planner.Spec) error {
 	_, err := d.programs.get(s)
 	return err
@@ -82,7 +82,7 @@ func (p *programs) make(one *program, s planner.Spec) error {
 		if handle, err := p.fromBinary(binary, options); err == nil {
 			one.handle = handle
 			return nil
-		} // else the driver changed, and its version did not
+		} // otherwise the driver changed without a new version
 	}
 	handle, err := p.compile(source, options)
 	if err != nil {
@@ -90,13 +90,13 @@ func (p *programs) make(one *program, s planner.Spec) error {
 	}
 	one.handle, one.unkept = handle, key
 	if !p.driver.properties.compilesTwice {
-		// Before the first launch, when nobody else uses the program.
+		// Before the first launch, when the program has no other user.
 		p.keep(one)
 	}
 	return nil
 }
 
-// keep stores a program in the disk cache, if it is not there.
+// keep stores a program in the disk cache, unless it is there.
 func (p *programs) keep(one *program) {
 	if one.unkept != "" {
 		p.disk.store(one.unkept, p.binary(one.handle))
@@ -104,7 +104,7 @@ func (p *programs) keep(one *program) {
 	}
 }
 
-// options are the compiler's for a kernel.
+// options are the compiler options for a kernel.
 func (p *programs) options(s planner.Spec) string {
 	if !s.Computes() {
 		return buildOptions
@@ -112,7 +112,7 @@ func (p *programs) options(s planner.Spec) string {
 	return buildOptions + p.arithmetic().options()
 }
 
-// key is the text of all that a compiled program depends on, and what it computes.
+// key is a text of everything that a compiled program depends on, and of its purpose.
 func (p *programs) key(name, source, options string) string {
 	info := &p.driver.properties.info
 	return strings.Join([]string{
@@ -121,7 +121,7 @@ func (p *programs) key(name, source, options string) string {
 	}, "\n")
 }
 
-// compileWith compiles source with options of the compiler's.
+// compileWith compiles source with compiler options.
 func (p *programs) compileWith(source, options string) (uintptr, error) {
 	text := []byte(source)
 	at, length := address(unsafe.SliceData(text)), uintptr(len(text))
@@ -148,7 +148,7 @@ func (p *programs) fromBinary(binary []byte, options string) (uintptr, error) {
 	return p.build(handle, options)
 }
 
-// build makes a program ready for use; on failure it is released.
+// build prepares a program for use; on failure it is released.
 func (p *programs) build(handle uintptr, options string) (uintptr, error) {
 	text := append([]byte(options), 0)
 	err := clBuildProgram.call(handle, 1, uintptr(unsafe.Pointer(&p.driver.properties.id)), uintptr(unsafe.Pointer(&text[0])), 0, 0)
@@ -164,7 +164,7 @@ func (p *programs) build(handle uintptr, options string) (uintptr, error) {
 	return 0, err
 }
 
-// binary returns a built program's code; nil: the driver does not give it.
+// binary returns a built program's code; nil: the driver does not return it.
 func (p *programs) binary(handle uintptr) []byte {
 	if p.disk.folder == "" {
 		return nil
@@ -181,7 +181,7 @@ func (p *programs) binary(handle uintptr) []byte {
 	return b
 }
 
-// release releases all programs, which nobody uses any more.
+// release releases all programs, which are no longer in use.
 func (p *programs) release() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

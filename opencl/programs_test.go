@@ -16,7 +16,7 @@ import (
 	"github.com/restride/restride/internal/planner"
 )
 
-// someKernel is one that every device runs.
+// someKernel is a kernel that every device runs.
 var someKernel = planner.Spec{Form: planner.Element, DstBits: 32, SrcBits: 32}
 
 func TestBuildFailure(t *testing.T) {
@@ -67,9 +67,9 @@ func TestProgramsAreBuiltOnce(t *testing.T) {
 	}
 }
 
-// BenchmarkFirstUse is how long a process waits for its first copy, when the
-// kernel must be compiled and when it is on the disk. Drivers have caches of
-// their own beside ours: the environment of PoCL's is POCL_CACHE_DIR.
+// BenchmarkFirstUse is how long a process waits for its first copy, when the kernel must be
+// compiled and when it is on the disk. Drivers also have their own caches: the variable for
+// PoCL's is POCL_CACHE_DIR.
 func BenchmarkFirstUse(b *testing.B) {
 	folder := b.TempDir()
 	run := func(name string, prepare func()) {

@@ -9,7 +9,7 @@ import (
 	"github.com/restride/restride/internal/planner"
 )
 
-// properties are what the driver says of a device.
+// properties are the driver's description of a device.
 type properties struct {
 	platform, id uintptr
 	info         device.Info
@@ -17,14 +17,14 @@ type properties struct {
 	units        int        // a GPU's compute units; 0: unknown
 	groupSize    uint64     // the most work-items in a group
 	partAlign    int64      // of sub-buffers, in bytes
-	atomics32    bool       // its atomic operations are of 32 bits at the most
+	atomics32    bool       // atomic operations have at most 32 bits
 	onHost       bool       // the device is the host's processor, and its memory the host's
-	hasClock     bool       // its queues keep time
-	arithmetic   arithmetic // as it says
+	hasClock     bool       // its queues measure time
+	arithmetic   arithmetic // claimed by the device
 	quirks
 }
 
-// propertiesOf asks a driver about a device. The error says why it is of no use.
+// propertiesOf queries a driver about a device. The error says why the device is unusable.
 func propertiesOf(platform, id uintptr) (properties, error) {
 	p := properties{platform: platform, id: id}
 	var errs []error
@@ -63,7 +63,7 @@ func propertiesOf(platform, id uintptr) (properties, error) {
 			return p, err
 		}
 	}
-	// A question that a driver no longer knows is answered by no.
+	// If the driver no longer knows the query, the answer is no.
 	unified, _ := clGetDeviceInfo.number(id, deviceHostUnifiedMemory)
 	resolution, _ := clGetDeviceInfo.number(id, deviceTimerResolution)
 	clock, _ := clGetDeviceInfo.number(id, deviceMaxClock)
@@ -110,7 +110,7 @@ func kind(deviceType uint64) device.Kind {
 	return device.Accelerator
 }
 
-// newEnough reports whether a version, as "OpenCL 3.0 ...", is 1.2 or later.
+// newEnough reports whether a version, such as "OpenCL 3.0 ...", is 1.2 or later.
 func newEnough(version string) bool {
 	var major, minor int
 	if _, err := fmt.Sscanf(version, "OpenCL %d.%d", &major, &minor); err != nil {

@@ -2,30 +2,29 @@ package opencl
 
 import "strings"
 
-// quirks are what some drivers do and others do not. All that depends on whose
-// driver it is begins here; the code that works around a quirk names its field.
-// What compilers get wrong is worked around in the kernels (kernels/source).
+// quirks are peculiarities of some drivers. Everything that depends on the driver's vendor
+// begins here; code that works around a quirk names its field. Compilers' errors are worked
+// around in the kernels (kernels/source).
 type quirks struct {
-	// smallPages: PoCL takes memory on small pages, so that driver.Alloc brings its
-	// own on huge ones: a contiguous copy of 64 MiB takes 0.65 of the time, a
-	// transpose 0.8. Not measured with other drivers, which may copy memory that is
-	// not theirs.
+	// smallPages: PoCL allocates small pages, so driver.Alloc provides its own memory on huge
+	// ones: a contiguous copy of 64 MiB takes 0.65 of the time, a transpose 0.8. Not measured
+	// with other drivers, which may copy foreign memory.
 	smallPages bool
 	// compilesTwice: PoCL compiles a program once for its first launch, and once for
-	// its binary. The disk cache gets binaries when the device is closed: at the
-	// first launch, compilation would take twice as long.
+	// its binary. The disk cache gets binaries when the device is closed: at the first launch,
+	// compilation would last twice as long.
 	compilesTwice bool
-	// finishForgets: clFinish waits only for what has not been flushed, also by a wait for
-	// one of the queue's events (rusticl of Mesa 22.3). stream.Finish waits for a marker's.
+	// finishForgets: clFinish waits only for work that has not been flushed, and a wait for one
+	// of the queue's events flushes (rusticl of Mesa 22.3). stream.Finish waits for a marker's
+	// event.
 	finishForgets bool
-	// cutsLoops: llvmpipe, which is rusticl's processor, ends every loop of a
-	// work-item when all of its loops have gone round 65536 times, without an error.
-	// The serial kernels, for work-groups of one work-item, go round more often; those of
-	// the others that might are checked (internal/planner/rounds.go).
+	// cutsLoops: llvmpipe, rusticl's CPU driver, ends all loops of a work-item after a total of
+	// 65536 iterations, without an error. The serial kernels, for work-groups of one work-item,
+	// need more; other kernels that might are checked (internal/planner/rounds.go).
 	cutsLoops bool
 }
 
-// mostRounds is when a device that cuts loops does.
+// mostRounds is the limit of a device that cuts loops.
 const mostRounds = 1 << 16
 
 // quirksOf knows drivers by the name of the platform, with which info.Driver
@@ -40,14 +39,14 @@ func quirksOf(driver, device string) quirks {
 	}
 }
 
-// hasClock reports whether queues keep time. rusticl's say that they do, by a
-// clock that stands still, whose resolution is 0.
+// hasClock reports whether queues measure time. rusticl's claim to, but their clock, whose
+// resolution is 0, stands still.
 func hasClock(properties, resolution uint64) bool {
 	return properties&profilingEnable != 0 && resolution > 0
 }
 
-// failedKernel reports whether a code tells of a kernel that failed, as NVIDIA's
-// driver does, and not of a want of memory.
+// failedKernel reports whether a code means that a kernel failed, as with NVIDIA's driver, and
+// not that memory is short.
 func failedKernel(f *fn, code int32) bool {
 	return code == outOfResources && (f == clFinish || f == clWaitForEvents)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// TestWaitAfterFlush: Wait waits for work that was sent to the device before, too.
+// TestWaitAfterFlush: Wait also waits for work that was flushed before.
 func TestWaitAfterFlush(t *testing.T) {
 	const size = 8 << 20
 	for _, info := range listed(t) {

@@ -12,9 +12,9 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
-// TestLongSums: llvmpipe ends loops after 65536 rounds, and says nothing of it. Sums of
-// floats and of int64 there lacked elements: of more than a third of that by one index, of
-// more than a quarter by two.
+// TestLongSums: llvmpipe silently ends loops after 65536 rounds. Sums of floats and of int64
+// must not lose elements there: from a third of that number on with one index, from a quarter
+// with two.
 func TestLongSums(t *testing.T) {
 	for _, info := range listed(t) {
 		t.Run(info.ID(), func(t *testing.T) {
@@ -50,7 +50,7 @@ func TestLongSums(t *testing.T) {
 
 type putTo func(x, at, src *tensor.Tensor) error
 
-// sameSums puts elements to places on a device, and compares with the cpu device's result.
+// sameSums puts elements on a device, and compares with the cpu device's result.
 func sameSums(t *testing.T, s *tensor.Stream, put putTo, dtype layout.DType, places, elements, indices []int64) {
 	t.Helper()
 	sum := func(s *tensor.Stream) []byte {
@@ -67,7 +67,7 @@ func sameSums(t *testing.T, s *tensor.Stream, put putTo, dtype layout.DType, pla
 	require.Equal(t, sum(tensor.Host()), sum(s), "%v%v by %v", dtype, elements, indices)
 }
 
-// ramp returns a tensor of whole numbers below a limit, in no order.
+// ramp returns a tensor of integers below a limit, without an order.
 func ramp(t *testing.T, s *tensor.Stream, dtype layout.DType, limit int64, dims ...int64) *tensor.Tensor {
 	t.Helper()
 	n := int64(1)
@@ -86,8 +86,8 @@ func ramp(t *testing.T, s *tensor.Stream, dtype layout.DType, limit int64, dims 
 	return y
 }
 
-// TestLongBlocks: of a block whose scale llvmpipe would find in too many rounds, nothing is
-// quantized.
+// TestLongBlocks: a block whose scale llvmpipe would find in too many rounds is refused as a
+// whole.
 func TestLongBlocks(t *testing.T) {
 	for _, info := range listed(t) {
 		t.Run(info.ID(), func(t *testing.T) {

@@ -20,7 +20,7 @@ type stream struct {
 	kernel  *kernel         // and its kernel
 	frame   [9]uintptr      // the arguments of a transfer, or of clFinish
 	failure *failure
-	behind  []*event // of other streams, that work waits for; each is held
+	behind  []*event // events of other streams that work waits for; each is held
 }
 
 func (d *driver) NewStream() (gpu.Stream, error) {
@@ -35,7 +35,7 @@ func (d *driver) NewStream() (gpu.Stream, error) {
 	return newStream(d, handle), nil
 }
 
-// newStream makes a stream of a handle, of which it takes over a reference.
+// newStream makes a stream of a handle, whose reference it takes over.
 func newStream(d *driver, handle uintptr) *stream {
 	return &stream{driver: d, handle: handle, kernels: map[planner.Spec]*kernel{}, failure: new(failure)}
 }
@@ -70,11 +70,11 @@ func (s *stream) Finish() error {
 	return cmp.Or(err, s.driver.gone(), s.failure.take(), s.forget())
 }
 
-// mostBehind is how many events a stream holds before it looks which of them are done.
+// mostBehind is the number of events that a stream holds before it checks which are done.
 const mostBehind = 64
 
-// forget lets go of the events of other streams that are done, and returns the first error of
-// the work before them: the stream's own had to come after.
+// forget releases the events of other streams that are done, and returns the first error of the
+// work before them: the stream's own work depends on it.
 func (s *stream) forget() (err error) {
 	left := s.behind[:0]
 	for _, e := range s.behind {
@@ -90,8 +90,8 @@ func (s *stream) forget() (err error) {
 	return err
 }
 
-// pass waits for an event behind the stream's work, where clFinish fails: none of the work may
-// go on after Finish.
+// pass waits for an event after the stream's work, where clFinish fails: no work may continue
+// after Finish.
 func (s *stream) pass() error {
 	event, err := s.marker()
 	if err != nil {
@@ -124,13 +124,13 @@ func (s *stream) Close() error {
 	return errors.Join(append(errs, clReleaseCommandQueue.call(s.handle))...)
 }
 
-// kernel is a cl_kernel of one stream. The driver keeps arguments in it, so that only
-// those that differ from the last launch's are set.
+// kernel is a cl_kernel of one stream. The driver keeps arguments in it, so that only arguments
+// that differ from the last launch's are set.
 type kernel struct {
 	handle uintptr
 
 	// The arguments, which the driver reads from here.
-	memory [planner.MaxArguments]*memory // the driver may use a handle again for other memory; a *memory differs
+	memory [planner.MaxArguments]*memory // the driver may reuse a handle for other memory; a *memory is unique
 	values [planner.MaxArguments]uint64
 	known  [planner.MaxArguments]bool
 
@@ -196,7 +196,7 @@ func (s *stream) Launch(l *planner.Launch, args []gpu.Argument) error {
 	return clEnqueueNDRangeKernel.check(code)
 }
 
-// marker queues an event behind all work so far, and flushes.
+// marker queues an event after all work so far, and flushes.
 func (s *stream) marker() (uintptr, error) {
 	var event uintptr
 	if err := clEnqueueMarkerWithWaitList.call(s.handle, 0, 0, uintptr(unsafe.Pointer(&event))); err != nil {

@@ -1,4 +1,4 @@
-// Behind the kernels' prelude: what the device computes, next to each other.
+// Follows the kernels' prelude: the device's results, contiguous.
 
 __kernel void try_floats(__global uint *out, __global const uint *in, uint n) {
 	const uint i = get_global_id(0);

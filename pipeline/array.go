@@ -14,8 +14,8 @@ type Array struct {
 	dims   layout.Shape
 	bytes  int64  // that the elements take
 	mem    []byte // at least as many
-	pinned bool   // mem is of AllocHost
-	lent   bool   // mem is a result's
+	pinned bool   // mem is from AllocHost
+	lent   bool   // mem belongs to a result
 }
 
 // Type returns the element type.
@@ -27,8 +27,8 @@ func (a *Array) Dims() []int64 { return a.dims.Clone() }
 // Bytes returns the memory of the elements.
 func (a *Array) Bytes() []byte { return a.mem[:a.bytes:a.bytes] }
 
-// Resize gives an array that Source fills other extents, whose elements must fit
-// in the bytes that there are. The elements are then undefined.
+// Resize changes the extents of an array that Source fills; the elements must fit in its bytes.
+// The elements are then undefined.
 func (a *Array) Resize(dims ...int64) error {
 	const op = "Array.Resize"
 	if a == nil {
@@ -66,7 +66,7 @@ func Elements[T layout.Element](a *Array) ([]T, error) {
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(a.mem))), a.bytes/int64(unsafe.Sizeof(zero))), nil
 }
 
-// trim clears what else is in the last byte of packed elements.
+// trim clears the unused bits in the last byte of packed elements.
 func (a *Array) trim() {
 	n, _ := a.dims.Count() // no error: they have a size in bytes
 	if used := n % 8 * int64(a.dtype.Bits()) % 8; used != 0 {

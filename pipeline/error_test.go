@@ -16,8 +16,7 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
-// stages are a pipeline of many batches, in whose fifth call of a stage fail is
-// called.
+// stages are a pipeline of many batches, which calls fail in the fifth call of a stage.
 func stages(depth int, stage string, fail func() error) pipeline.Stages {
 	source, calls := counted(1000), map[string]*int{"source": new(int), "work": new(int), "sink": new(int)}
 	at := func(name string) error {
@@ -41,8 +40,7 @@ func stages(depth int, stage string, fail func() error) pipeline.Stages {
 
 var errTest = errors.New("of the test")
 
-// An error of any stage ends the pipeline, which gives everything back (see
-// open).
+// An error of any stage ends the pipeline, which releases everything (see open).
 func TestErrors(t *testing.T) {
 	each(t, func(t *testing.T, s *tensor.Stream) {
 		for _, stage := range []string{"source", "work", "sink"} {
@@ -57,13 +55,13 @@ func TestErrors(t *testing.T) {
 				require.Zero(t, s.Device().Stats().Buffers)
 			}
 		}
-		// The stream is as good as before.
+		// The stream is still usable.
 		_, err := pipeline.Run(deadline(t), s, pipeline.Stages{Inputs: ints, Source: counted(3), Work: turned, Sink: ignore})
 		require.NoError(t, err)
 	})
 }
 
-// The end of the context ends the pipeline, whichever stage is at work.
+// The end of the context ends the pipeline, whatever stage is at work.
 func TestCancel(t *testing.T) {
 	each(t, func(t *testing.T, s *tensor.Stream) {
 		for _, stage := range []string{"source", "work", "sink"} {
@@ -79,7 +77,7 @@ func TestCancel(t *testing.T) {
 		_, err := pipeline.Run(ctx, s, stages(2, "source", func() error { t.Error("it runs"); return nil }))
 		require.ErrorIs(t, err, context.Canceled)
 
-		// A stage that waits is told that another one has failed.
+		// A waiting stage is told that another one has failed.
 		st := stages(2, "sink", nil)
 		source := st.Source
 		fed := 0
@@ -112,7 +110,7 @@ func TestStageDoesNotReturn(t *testing.T) {
 	})
 }
 
-// What Work returns is checked.
+// Work's results are checked.
 func TestBadResults(t *testing.T) {
 	words, err := tensor.FromHost([]string{"a"})
 	require.NoError(t, err)

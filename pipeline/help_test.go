@@ -34,7 +34,7 @@ func each(t *testing.T, f func(t *testing.T, s *tensor.Stream)) {
 	names := []string{"cuda:0"}
 	if os.Getenv(child) == "" {
 		names = nil
-		all, _ := device.List() // what is not there is of no interest
+		all, _ := device.List() // absent backends do not matter
 		for _, info := range all {
 			names = append(names, info.ID())
 		}
@@ -59,7 +59,7 @@ func open(t *testing.T, name string) *tensor.Stream {
 	return s
 }
 
-// openFaulty opens a device that nothing more can be asked of in the end.
+// openFaulty opens a device that may be unusable in the end.
 func openFaulty(t *testing.T) *tensor.Stream {
 	t.Helper()
 	s, err := tensor.Open("cuda:0")
@@ -76,7 +76,7 @@ func deadline(t *testing.T) context.Context {
 	return ctx
 }
 
-// simulator builds the simulated CUDA driver, once, or ends the test.
+// simulator builds the simulated CUDA driver, once, or skips the test.
 func simulator(t *testing.T) string {
 	t.Helper()
 	path, err := simulatorPath()
@@ -98,7 +98,7 @@ var simulatorPath = sync.OnceValues(func() (string, error) {
 	return filepath.Abs("../build/cuda-sim/libcuda.so.1")
 })
 
-// onSimulator runs tests anew on the simulator and returns what they printed.
+// onSimulator runs tests again on the simulator and returns their output.
 func onSimulator(t *testing.T, tests string, env ...string) (string, error) {
 	t.Helper()
 	if os.Getenv(child) != "" {
@@ -111,8 +111,8 @@ func onSimulator(t *testing.T, tests string, env ...string) (string, error) {
 	return string(out), err
 }
 
-// counted is a source of so many batches of one input of int32, each of which
-// has its number for all elements.
+// counted is a source of a number of batches of one input of int32, whose elements are all the
+// batch's number.
 func counted(batches int) func(context.Context, []*pipeline.Array) error {
 	number := 0
 	return func(_ context.Context, in []*pipeline.Array) error {

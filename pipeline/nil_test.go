@@ -11,7 +11,7 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
-// TestNil: what is nil is an error, not a panic.
+// TestNil: nil arguments are errors, not panics.
 func TestNil(t *testing.T) {
 	s := open(t, "cpu")
 	good := pipeline.Stages{Inputs: ints, Source: counted(1), Work: turned, Sink: ignore}

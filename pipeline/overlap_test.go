@@ -16,8 +16,8 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
-// watched is a device that tells of the uploads of its new queues. Of what only
-// some devices have, it has what a pipeline uses.
+// watched is a device that reports the uploads of its new queues. It has the optional abilities
+// that a pipeline uses.
 type watched struct {
 	device.Device
 	device.HostAllocator
@@ -46,8 +46,8 @@ func (q watchedQueue) WriteAsync(dst device.Buffer, off int64, src []byte) (devi
 	return e, err
 }
 
-// While a batch is worked on, the next is uploaded, to the end, and the one
-// before is downloaded and reaches Sink. The test would wait for ever otherwise.
+// While a batch is processed, the next is uploaded completely, and the previous one is
+// downloaded and reaches Sink. Otherwise the test would wait forever.
 func TestOverlap(t *testing.T) {
 	each(t, func(t *testing.T, s *tensor.Stream) {
 		const batches = 6
@@ -62,8 +62,8 @@ func TestOverlap(t *testing.T) {
 		_, err := pipeline.Run(ctx, on, pipeline.Stages{
 			Inputs: ints, Depth: 2, Source: counted(batches),
 			Work: func(ctx context.Context, in []*tensor.Tensor) ([]*tensor.Tensor, error) {
-				// What is on the stream now is work of this batch: its last event is
-				// recorded when this returns.
+				// Work now on the stream belongs to this batch: its last event is recorded when
+				// this returns.
 				results, err := turned(ctx, in)
 				if err != nil {
 					return nil, err
@@ -100,9 +100,8 @@ func TestOverlap(t *testing.T) {
 	})
 }
 
-// While a batch is worked on, Source and the next upload are called, and so are
-// the download of the one before and Sink: on devices that transfer in the call,
-// too.
+// While a batch is processed, Source and the next upload are called, and so are the previous
+// one's download and Sink: also on devices that transfer in the call.
 func TestStagesOverlap(t *testing.T) {
 	each(t, func(t *testing.T, s *tensor.Stream) {
 		fed, sunk := make(chan struct{}, 5), make(chan struct{}, 5)
@@ -180,7 +179,7 @@ func TestDepthOne(t *testing.T) {
 	})
 }
 
-// A slow Sink holds Source back: no more batches are under way than Depth.
+// A slow Sink holds Source back: no more than Depth batches are in progress.
 func TestBackPressure(t *testing.T) {
 	each(t, func(t *testing.T, s *tensor.Stream) {
 		for depth := 1; depth <= 4; depth++ {
@@ -201,7 +200,7 @@ func TestBackPressure(t *testing.T) {
 				},
 				Sink: func(context.Context, []*pipeline.Array) error {
 					if sunk.Load() == 0 {
-						for range depth { // Source goes on until then
+						for range depth { // Source continues until then
 							select {
 							case <-full:
 							case <-ctx.Done():

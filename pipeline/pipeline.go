@@ -8,27 +8,24 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
-// Stages say what a pipeline does. Source, Work and Sink each get the batches in
-// order, one call at a time, but the calls of one overlap those of the others.
-// What they are given is theirs until they return. Their context ends when the
-// pipeline does: one that waits should heed it.
+// Stages define a pipeline. Source, Work and Sink each get the batches in order, one call at a
+// time, but the calls of one overlap those of the others. Their arguments are valid until they
+// return. Their context ends when the pipeline does: a stage that waits should observe it.
 type Stages struct {
 	// Inputs are the arrays that Source fills.
 	Inputs []Input
-	// Depth is how many batches may be under way: 1 takes one batch to its end
-	// before the next, 2 (if it is 0) overlaps neighbours, 3 keeps upload, work
-	// and download busy at a time, 5 Source and Sink, too. Each has memory of its
-	// own.
+	// Depth is the most batches in progress: 1 finishes one batch before the next, 2 (the
+	// default, 0) overlaps neighbours, 3 keeps upload, work and download busy concurrently, 5
+	// Source and Sink, too. Each has its own memory.
 	Depth int
-	// Source fills the next batch. The arrays come with their largest extents and
-	// undefined elements; Resize makes one smaller. io.EOF, as it is, says that
-	// there are no more batches.
+	// Source fills the next batch. The arrays come with their largest extents and undefined
+	// elements; Resize makes one smaller. io.EOF, unwrapped, means that there are no more
+	// batches.
 	Source func(ctx context.Context, in []*Array) error
-	// Work queues work on the pipeline's stream, such as a session's Run, and
-	// returns what Sink is to get: any number of tensors, which may be views of the
-	// inputs, on any stream, of any shape. They are the pipeline's to release; the
-	// inputs are, too, and their elements change when the batch is through. It
-	// runs in the goroutine that called Run.
+	// Work queues work on the pipeline's stream, such as a session's Run, and returns the
+	// results for Sink: any number of tensors, which may be views of the inputs, on any stream,
+	// of any shape. The pipeline releases them, and the inputs, whose elements change when the
+	// batch is finished. It runs in the goroutine that called Run.
 	Work func(ctx context.Context, in []*tensor.Tensor) ([]*tensor.Tensor, error)
 	// Sink gets the elements of the tensors that Work returned.
 	Sink func(ctx context.Context, out []*Array) error
@@ -43,11 +40,10 @@ type Input struct {
 // mostBatches bounds Depth.
 const mostBatches = 1024
 
-// Run takes batches through the stages until Source has no more, and returns
-// when all is done. The first error of a stage or of the device ends it, and so
-// does the end of ctx, with its cause: batches that are under way then may not
-// reach Sink. Run returns when the stages have, and nothing is in flight any
-// more; all memory is given back. Others may use the stream meanwhile.
+// Run moves batches through the stages until Source has no more, and returns when everything is
+// done. The first error of a stage or of the device ends it, and so does the end of ctx, with
+// its cause: batches in progress then may not reach Sink. Run returns when the stages have, and
+// nothing is in flight any more; all memory is released. Others may use the stream meanwhile.
 func Run(ctx context.Context, s *tensor.Stream, st Stages) (stats Stats, err error) {
 	if err := st.check(s); err != nil {
 		return Stats{}, err

@@ -17,9 +17,9 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
-// mixed is a pipeline whose batches have random elements and shapes that vary,
-// and whose results are of every kind: a copy, a view of an input, one that
-// starts within a byte, and one on the host.
+// mixed is a pipeline whose batches have random elements and varying shapes, and whose results
+// are of every kind: a copy, a view of an input, one that starts within a byte, and one on the
+// host.
 type mixed struct {
 	t       *testing.T
 	batches int
@@ -29,7 +29,7 @@ type mixed struct {
 	down    int64
 }
 
-// rows is how many a batch has, of 6 x 20 floats each.
+// rows is the number of rows of a batch, of 6 x 20 floats each.
 func (m *mixed) rows(number int) int64 { return int64(number*7%16 + 1) }
 
 const nibbles = 37
@@ -133,7 +133,7 @@ func (m *mixed) run(s *tensor.Stream, depth int) pipeline.Stats {
 	return stats
 }
 
-// Batches come out as they should, in order, however many are under way.
+// Batches arrive correctly, in order, at any depth.
 func TestResults(t *testing.T) {
 	each(t, func(t *testing.T, s *tensor.Stream) {
 		_, pins := s.Device().(device.HostAllocator)

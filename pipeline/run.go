@@ -35,14 +35,13 @@ type run struct {
 
 	free, filled, worked chan *slot
 
-	// Written by drain, but for notPinned.
+	// Written by drain, except notPinned.
 	stats     Stats
 	untimed   bool
 	notPinned atomic.Bool
 }
 
-// newRun takes all memory that is known of. After an error, too, the run is to be
-// closed.
+// newRun allocates all memory whose size is known. Even after an error, the run must be closed.
 func newRun(s *tensor.Stream, st Stages) (r *run, err error) {
 	r = &run{Stages: st, stream: s, dev: s.Device(), host: s.IsHost()}
 	if r.Depth == 0 {
@@ -82,7 +81,7 @@ func (r *run) flow(ctx context.Context) error {
 	begin := time.Now()
 	var failed atomic.Bool
 	stage := func(f func(context.Context) error) {
-		err := errEnded // if f panics or ends its goroutine, as a test's FailNow does
+		err := errEnded // if f panics or ends its goroutine, like a test's FailNow
 		defer func() {
 			if err != nil {
 				failed.Store(true)
@@ -117,7 +116,7 @@ func next(ctx context.Context, from <-chan *slot) (*slot, error) {
 	return nil, context.Cause(ctx)
 }
 
-// feed has Source fill slots, and uploads them.
+// feed makes Source fill slots, and uploads them.
 func (r *run) feed(ctx context.Context) error {
 	for number := int64(0); ; number++ {
 		p, err := next(ctx, r.free)
@@ -143,7 +142,7 @@ func (r *run) feed(ctx context.Context) error {
 	}
 }
 
-// work has Work done, and its results downloaded.
+// work calls Work, and downloads its results.
 func (r *run) work(ctx context.Context) error {
 	for {
 		p, err := next(ctx, r.filled)
@@ -166,7 +165,7 @@ func (r *run) work(ctx context.Context) error {
 	}
 }
 
-// drain waits for what is downloaded, and gives it to Sink.
+// drain waits for downloads, and passes them to Sink.
 func (r *run) drain(ctx context.Context) error {
 	for {
 		p, err := next(ctx, r.worked)
@@ -194,7 +193,7 @@ func (r *run) drain(ctx context.Context) error {
 	}
 }
 
-// note adds a batch that is through to the statistics.
+// note adds a finished batch to the statistics.
 func (r *run) note(p *slot) {
 	s := &r.stats
 	s.Batches++
@@ -208,15 +207,14 @@ func (r *run) note(p *slot) {
 	}
 }
 
-// close waits for what is in flight, gives everything back, and returns err and
-// what went wrong since.
+// close waits for everything in flight, releases everything, and returns err and later errors.
 func (r *run) close(err error) (Stats, error) {
 	errs := []error{err}
 	for _, p := range r.slots {
 		errs = append(errs, p.release())
 	}
-	// The uploads' queue waits for nobody, the stream for uploads, the downloads'
-	// queue for the stream.
+	// The uploads' queue waits for no other, the stream for uploads, the downloads' queue for
+	// the stream.
 	if r.up != nil {
 		errs = append(errs, r.up.Close())
 	}
@@ -234,8 +232,7 @@ func (r *run) close(err error) (Stats, error) {
 	return *s, errors.Join(errs...)
 }
 
-// memory returns a buffer's memory where the device works in the host's: what is there need
-// not be transferred.
+// memory returns a buffer's memory if the device works in host memory: it needs no transfer.
 func (r *run) memory(b device.Buffer) ([]byte, bool) {
 	if r.memories == nil || !r.host {
 		return nil, false
@@ -244,20 +241,20 @@ func (r *run) memory(b device.Buffer) ([]byte, bool) {
 	return r.memories.HostBytes(b)
 }
 
-// lends reports whether Sink can be given a result's memory.
+// lends reports whether Sink can borrow a result's memory.
 func (r *run) lends(x *tensor.Tensor) bool {
 	_, ok := r.memory(x.Buffer())
 	return ok && x.Stream().Device() == r.dev
 }
 
-// allocHost returns host memory, pinned where it can be had.
+// allocHost returns host memory, pinned if available.
 func (r *run) allocHost(bytes int64) (mem []byte, pinned bool, err error) {
 	if r.pinner != nil {
 		mem, err = r.pinner.AllocHost(bytes)
 		if err == nil {
 			return mem, true, nil
 		}
-		// There is less of it than of other memory.
+		// Pinned memory is scarcer than other memory.
 		if !errors.Is(err, device.ErrOutOfMemory) && !errors.Is(err, device.ErrUnsupported) {
 			return nil, false, err
 		}
@@ -266,7 +263,7 @@ func (r *run) allocHost(bytes int64) (mem []byte, pinned bool, err error) {
 	if bytes > math.MaxInt64-63 {
 		return nil, false, layout.Errorf(device.ErrOutOfMemory, "pipeline", "%d bytes of host memory", bytes)
 	}
-	mem, err = budget.Make[byte](budget.Process(), "pipeline", (bytes+63)&^63) // small ones would lie anywhere
+	mem, err = budget.Make[byte](budget.Process(), "pipeline", (bytes+63)&^63) // small ones would be unaligned
 	if err != nil {
 		return nil, false, err
 	}

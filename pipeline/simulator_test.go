@@ -13,8 +13,8 @@ import (
 	"github.com/restride/restride/pipeline"
 )
 
-// TestOnSimulator runs all tests anew on the simulated CUDA driver, whose streams
-// wait at random before each piece of work.
+// TestOnSimulator runs all tests again on the simulated CUDA driver, whose streams wait at
+// random before each piece of work.
 func TestOnSimulator(t *testing.T) {
 	for name, env := range map[string][]string{
 		"Fast":           {"RESTRIDE_SIM_SEED=1"},
@@ -35,16 +35,16 @@ func TestOnSimulator(t *testing.T) {
 	}
 }
 
-// Where streams do not wait for each other, results are wrong: the tests see it.
+// If streams do not wait for each other, results are wrong, and the tests detect it.
 func TestMissingWaitIsSeen(t *testing.T) {
-	// Delays far beyond what the host takes for a call, however loaded it is.
+	// Delays far beyond the duration of the host's calls, on any load.
 	out, err := onSimulator(t, "^TestResults$", "RESTRIDE_SIM_PLANT=skipwait", "RESTRIDE_SIM_DELAY=3000", "RESTRIDE_SIM_SEED=1")
 	require.Error(t, err, "TestResults passed")
 	assert.Contains(t, out, "--- FAIL: TestResults/cuda:0")
 	assert.NotContains(t, out, "panic:")
 }
 
-// A device that is lost in the midst of work ends the pipeline with its error.
+// A device that is lost during work ends the pipeline with its error.
 func TestLostDevice(t *testing.T) {
 	if os.Getenv(child) == "" {
 		out, err := onSimulator(t, "^TestLostDevice$", "RESTRIDE_SIM_PLANT=oob", "RESTRIDE_SIM_DELAY=100")

@@ -12,8 +12,7 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
-// slot is what one batch takes from Source to Sink. It is one goroutine's at a
-// time.
+// slot holds the resources of one batch from Source to Sink. One goroutine at a time owns it.
 type slot struct {
 	r      *run
 	number int64 // of the batch
@@ -21,12 +20,11 @@ type slot struct {
 	in     []*Array
 	room   []device.Buffer // for the inputs, on the device
 	out    []*Array        // one for each result
-	arrays []*Array        // as many as there have been results: out is the first of them
+	arrays []*Array        // the most results so far: out is a prefix
 
-	// held are tensors to release when the results, which are some of them, are
-	// downloaded.
+	// held are tensors to release when the results, which are among them, are downloaded.
 	held, results []*tensor.Tensor
-	lends         []bool // of the results: Sink gets their memory itself
+	lends         []bool // of the results: Sink borrows their memory
 	reads         []device.Event
 
 	spans                [3]span // of upload, work and download
@@ -38,7 +36,7 @@ func (p *slot) fail(stage string, err error) error {
 	return fmt.Errorf("pipeline: %s of batch %d: %w", stage, p.number, err)
 }
 
-// prepare takes the memory for the inputs.
+// prepare allocates the memory for the inputs.
 func (p *slot) prepare() error {
 	for _, in := range p.r.Inputs {
 		n, _ := layout.Shape(in.Dims).Bytes(in.Type) // no error: it is checked
@@ -60,7 +58,7 @@ func (p *slot) prepare() error {
 	return nil
 }
 
-// grow makes room in an array that nobody uses.
+// grow makes room in an unused array.
 func (p *slot) grow(a *Array, bytes int64) (err error) {
 	if err := p.shrink(a); err != nil {
 		return err
@@ -69,7 +67,7 @@ func (p *slot) grow(a *Array, bytes int64) (err error) {
 	return err
 }
 
-// shrink gives an array's memory back.
+// shrink releases an array's memory.
 func (p *slot) shrink(a *Array) (err error) {
 	if a.pinned {
 		err = p.r.pinner.FreeHost(a.mem)
@@ -111,7 +109,7 @@ func (p *slot) upload() (err error) {
 	return err
 }
 
-// work has Work done behind the upload, and takes its results.
+// work calls Work after the upload, and keeps its results.
 func (p *slot) work(ctx context.Context) (err error) {
 	q, s := p.r.stream.Queue(), &p.spans[1]
 	if err := q.WaitFor(p.spans[0].end.event); err != nil {
@@ -149,8 +147,8 @@ func (p *slot) work(ctx context.Context) (err error) {
 	return err
 }
 
-// settle returns a result as a run of elements that starts on a byte, made by
-// work that is on the pipeline's stream, or is on another device.
+// settle returns a result as a run of elements that starts at a byte, computed by work that is
+// on the pipeline's stream, or is on another device.
 func (p *slot) settle(x *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	if x == nil {
 		return nil, layout.Errorf(device.ErrInvalid, "Work", "the tensor is nil")
@@ -178,7 +176,7 @@ func (p *slot) settle(x *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	return x, err
 }
 
-// download queues the transfer of the results behind the work, and lets them go.
+// download queues the transfer of the results after the work, and releases them.
 func (p *slot) download() (err error) {
 	q, s := p.r.down, &p.spans[2]
 	if err := q.WaitFor(p.spans[1].end.event); err != nil {
@@ -201,12 +199,12 @@ func (p *slot) download() (err error) {
 		return err
 	}
 	if slices.Contains(p.lends, true) {
-		return nil // takeBack lets them go
+		return nil // takeBack releases them
 	}
 	return p.release()
 }
 
-// takeBack ends what Sink was lent.
+// takeBack ends Sink's loans.
 func (p *slot) takeBack() error {
 	for _, a := range p.out {
 		if a.lent {
@@ -230,7 +228,7 @@ func (p *slot) fetch(a *Array, x *tensor.Tensor, lend bool) error {
 	switch {
 	case lend:
 		err = p.shrink(a)
-		mem, _ := p.r.memory(x.Buffer()) // it is the device's
+		mem, _ := p.r.memory(x.Buffer()) // it belongs to the device
 		a.mem, a.lent = mem[from:][:n:n], true
 	case int64(len(a.mem)) < n:
 		err = p.grow(a, n)
@@ -258,13 +256,13 @@ func (p *slot) fetch(a *Array, x *tensor.Tensor, lend bool) error {
 // wait waits for the batch.
 func (p *slot) wait() error {
 	for i, stage := range [...]string{"upload", "work", "download"} {
-		// An event may tell of the errors of its own queue only.
+		// An event may report the errors of its own queue only.
 		if err := p.spans[i].end.event.Wait(); err != nil {
 			return p.fail(stage, err)
 		}
 	}
 	for _, read := range p.reads {
-		if err := read.Wait(); err != nil { // of the work that made the result
+		if err := read.Wait(); err != nil { // of the work that computed the result
 			return p.fail("work", err)
 		}
 	}
@@ -274,7 +272,7 @@ func (p *slot) wait() error {
 	return nil
 }
 
-// release lets the batch's tensors go.
+// release releases the batch's tensors.
 func (p *slot) release() error {
 	var errs []error
 	for _, t := range p.held {
@@ -287,7 +285,7 @@ func (p *slot) release() error {
 	return errors.Join(errs...)
 }
 
-// close gives the memory back, which nobody uses any more.
+// close releases the memory, which is no longer in use.
 func (p *slot) close() error {
 	var errs []error
 	for _, b := range p.room {

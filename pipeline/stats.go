@@ -7,27 +7,27 @@ import (
 	"github.com/restride/restride/device"
 )
 
-// Stats say what a pipeline did: of batches that reached the end of Sink.
+// Stats are the statistics of a pipeline: of batches that reached the end of Sink.
 type Stats struct {
 	Batches    int64
-	Uploaded   int64 // bytes of the inputs, whether they had to move or not
-	Downloaded int64 // bytes of the results, likewise
-	Pinned     bool  // all transfers were from and to pinned memory, or whatever AllocHost gives
+	Uploaded   int64 // bytes of the inputs, transferred or not
+	Downloaded int64 // bytes of the results, transferred or not
+	Pinned     bool  // all transfers used pinned memory, or any memory of AllocHost
 	Wall       time.Duration
-	// Source and Sink are how long their calls took.
+	// Source and Sink are the durations of their calls.
 	Source, Sink time.Duration
-	// Timed: the device keeps time (or its calls return when their work is done,
-	// as the cpu device's do). Upload, Work and Download are then the device's time
-	// between a stage's first and last point, by its own clock: with the waiting
-	// for the host that is in between, and for others that share the device.
+	// Timed: the device measures time (or its calls return when their work is done, like the
+	// cpu device's). Upload, Work and Download are then the device's time between a stage's
+	// first and last point, by its own clock: including waits for the host in between, and for
+	// others that share the device.
 	Timed                  bool
 	Upload, Work, Download time.Duration
 }
 
 // Overlap is the sum of the stages' times as a multiple of the wall time, 0 if
-// not Timed: up to 1 for one stage after the other, up to 5 if all are always at
-// work. Stages that contend for one thing (a processor, memory, a bus) take
-// longer the more they overlap: whether that pays, only Wall tells.
+// not Timed: up to 1 for one stage after the other, up to 5 if all are always at work. Stages
+// that contend for a resource (a processor, memory, a bus) last longer the more they overlap:
+// only Wall shows whether that pays.
 func (s Stats) Overlap() float64 {
 	if !s.Timed || s.Wall <= 0 {
 		return 0
@@ -58,11 +58,11 @@ func mark(q device.Queue) (point, error) {
 	return point{e, time.Now()}, err
 }
 
-// span is what a stage does on a queue.
+// span is the part of a stage on a queue.
 type span struct{ begin, end point }
 
-// took returns the device's time, if it keeps any. host: calls return when their
-// work is done, so that the host's clock is the device's.
+// took returns the device's time, if it measures any. host: calls return when their work is
+// done, so the host's clock is used.
 func (s *span) took(host bool) (time.Duration, bool) {
 	if host {
 		return s.end.at.Sub(s.begin.at), true

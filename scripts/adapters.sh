@@ -1,20 +1,20 @@
 #!/bin/sh
-# Checks the adapters, each a module of its own: vet, staticcheck, the tests with the race
-# detector, on every device there is; and that they build with the newest versions of
-# what they adapt, which is a failure only with "newest" in RESTRIDE_REQUIRE: others' new
-# versions come at any time. What their tests need beside Go, their setup.sh installs.
-# ADAPTERS names some of them.
+# Checks the adapters, each a separate module: vet, staticcheck, the tests with the race
+# detector, on every available device; and builds with the newest versions of the adapted
+# modules, whose failure counts only with "newest" in RESTRIDE_REQUIRE: new versions can appear
+# at any time. Their setup.sh installs what their tests need besides Go. ADAPTERS names some of
+# them.
 set -eu
 : "${GO:=go}" "${ADAPTERS:=$(ls adapters)}"
 root=$PWD
 sim=$root/build/cuda-sim/libcuda.so.1
 [ ! -e "$sim" ] || export RESTRIDE_LIBCUDA="${RESTRIDE_LIBCUDA-$sim}"
-staticcheck=$root/build/staticcheck # of make lint
+staticcheck=$root/build/staticcheck # from make lint
 newest=$(mktemp -d)
 trap 'rm -rf "$newest"' EXIT
 
-# hosts prints the modules that the one of this folder adapts: those that it requires,
-# beside Restride and what tests need.
+# hosts prints the modules that the one of this folder adapts: its requirements, except Restride
+# and modules for tests.
 hosts() {
 	$GO list -m -f '{{if not (or .Main .Indirect)}}{{.Path}}{{end}}' all |
 		grep -v -x -e '' -e github.com/restride/restride -e github.com/stretchr/testify
@@ -44,8 +44,8 @@ for name in $ADAPTERS; do
 	else
 		echo "staticcheck: skipped, make lint installs it"
 	fi
-	# GoMLX's matrix products compute addresses behind their operands, which the race
-	# detector's check of pointers refuses.
+	# GoMLX's matrix products compute addresses beyond their operands, which the race detector's
+	# check of pointers rejects.
 	$GO test -race -gcflags='github.com/gomlx/...=-d=checkptr=0' ./...
 	if ! with_newest; then
 		echo "adapters/$name does not build with the newest versions"

@@ -1,8 +1,8 @@
 #!/bin/sh
-# Converts random weights with the command, for SOAKTIME seconds, and has it inspect and
-# convert WEIGHTFILES files of weights, valid and hostile; then tries random input (cmd/soak)
-# on every device of the machine, in one process, for SOAKTIME seconds each. The seed is new
-# each time, and printed: SEED repeats it.
+# Converts random weights with the command, for SOAKTIME seconds, and makes it inspect and
+# convert WEIGHTFILES files of weights, valid and hostile; then tries random input (cmd/soak) on
+# every device of the machine, in one process, for SOAKTIME seconds each. The seed is new each
+# time, and printed: SEED repeats it.
 set -eu
 : "${GO:=go}" "${SOAKTIME:=60}" "${SEED:=$(date +%s)}" "${WEIGHTFILES:=2000}" "${FAULTS:=40}"
 mkdir -p build
@@ -19,8 +19,8 @@ fi
 count=$(echo "$devices" | wc -l)
 RESTRIDE_SOAK=1 SOAKTIME="$SOAKTIME" SEED="$SEED" $GO test -count=1 -timeout 2h -v -run '^TestRepackRandom$' ./cmd/restride
 RESTRIDE_WEIGHT_FILES="$WEIGHTFILES" RESTRIDE_WEIGHT_SEED="$SEED" $GO test -count=1 -timeout 12h -run '^TestWeightFiles$' ./cmd/restride
-# Calls of the drivers fail, in each way, on each device: FAULTS of them, or all, which can
-# last an hour.
+# Makes calls of the drivers fail, in each way, on each device: FAULTS of them, or all, which
+# can last an hour.
 RESTRIDE_FAULTS="$FAULTS" $GO test -count=1 -timeout 2h -v -run '^TestFaults$' ./cuda ./opencl
-# The simulator takes minutes for what a device copies in a second.
+# The simulator needs minutes for a second's copies of a device.
 build/soak --deadline 10m --device "$(echo "$devices" | paste -sd, -)" --time "$((count * SOAKTIME))s" --seed "$SEED"

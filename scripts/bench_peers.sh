@@ -1,21 +1,20 @@
 #!/bin/sh
-# Installs other libraries, as far as they can be had, and measures them beside
-# Restride: restride bench with --peer. What can be installed is, once, into
-# build/peers/lib; what cannot is said, and the others go on. build/peers has a
-# program for each then, as --peer takes them. Arguments are for restride bench, as
-# --json FILE. Variables:
+# Installs other libraries, as far as available, and measures them next to Restride: restride
+# bench with --peer. Each is installed once, into build/peers/lib; failures are reported, and
+# the others continue. build/peers then has a program for each, for --peer. Arguments are for
+# restride bench, such as --json FILE. Variables:
 #
 #	PEERS      which of: plain numpy torch onnxruntime cupy gomlx gorgonia; plain is
 #	           Restride's own cpu device without vector kernels
-#	DEVICE     as restride bench has it: cpu, cuda:0, cpu,opencl:0
+#	DEVICE     like restride bench's: cpu, cuda:0, cpu,opencl:0
 #	FILTER     only cases whose name matches
-#	GO_FILTER  the same for gomlx and gorgonia, which take long
-#	SIZE TIME  as restride bench has them
-#	TORCH      what pip installs as PyTorch, as torch==2.9.0: by default the newest, whose
-#	           libraries for GPUs take 3 GB. any: that of a python3 of the machine, or
-#	           Debian's, as for a trial
+#	GO_FILTER  the same for gomlx and gorgonia, which are slow
+#	SIZE TIME  like restride bench's
+#	TORCH      PyTorch for pip to install, such as torch==2.9.0: by default the newest, whose
+#	           libraries for GPUs need 3 GB. any: the one of a python3 of the machine, or
+#	           Debian's, for a trial
 #
-# numpy and ONNX Runtime are the newest, too. The report says which versions they are.
+# numpy and ONNX Runtime are the newest, too. The report has their versions.
 set -u
 cd "$(dirname "$0")/.." || exit
 : "${GO:=go}" "${PYTHON:=python3}" "${DEVICE:=cpu}" "${FILTER:=.}" "${SIZE:=}" "${TIME:=}" "${TORCH:=}"
@@ -37,8 +36,8 @@ pip() { # folder, packages
 	echo "$*" >"$into/.packages"
 }
 
-# newest is the latest version of a package that pip finds, as torch==2.9.0; the package
-# alone where it finds none.
+# newest is the latest version of a package that pip finds, such as torch==2.9.0; the package
+# alone if it finds none.
 newest() { # package
 	version=$($PYTHON -m pip index versions "$1" 2>/dev/null | sed -n '1s/.*(\(.*\)).*/\1/p')
 	echo "$1${version:+==$version}"
@@ -52,11 +51,11 @@ has() {
 	return 1
 }
 
-# quoted is a text as --peer takes it, whatever commas it has: as in CSV.
+# quoted is a text for --peer, with any commas: as in CSV.
 quoted() { printf '"%s"' "$(printf %s "$1" | sed 's/"/""/g')"; }
 
-# launcher leaves a program that runs a command, and has it measured if it starts
-# for one of the devices: launcher NAME CASES COMMAND...
+# launcher writes a program that runs a command, and measures it if it starts for one of the
+# devices: launcher NAME CASES COMMAND...
 launcher() {
 	name=$1 only=$2
 	shift 2
@@ -121,7 +120,7 @@ for peer in $PEERS; do
 		fi
 		;;
 	*cuda:cupy)
-		# The wheel is that of the driver's version of CUDA.
+		# The wheel for the driver's version of CUDA.
 		cuda=$(nvidia-smi 2>/dev/null | sed -n 's/.*CUDA Version: *\([0-9]*\).*/\1/p')
 		if has cupy,numpy; then
 			script cupy "$found"

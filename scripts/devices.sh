@@ -1,15 +1,14 @@
 #!/bin/sh
-# Holds every device of the machine against the oracle, the operators on it against
-# models of them, and against ONNX's backend test cases, where the folder CASES has
-# them; and converts quantised weights, where VECTORS has some. Random cases have a new
-# seed each time, which is printed: SEED repeats them. With SOAKTIME, each device has
-# more of them for so many seconds.
+# Compares every device of the machine with the oracle, the operators on it with models of them,
+# and with ONNX's backend test cases, if the folder CASES has them; and converts quantised
+# weights, if VECTORS has some. Random cases have a new seed each time, which is printed: SEED
+# repeats them. With SOAKTIME, each device has more of them for that many seconds.
 set -eu
 : "${GO:=go}" "${CASES:=../shared/onnx-node-tests}" "${VECTORS:=$PWD/../shared/quant/vectors}" "${SEED:=$(date +%s)}" "${SOAKTIME:=0}"
 mkdir -p build
 $GO build -o build/restride ./cmd/restride
 
-# verify has cases of restride verify, once or until SOAKTIME has passed.
+# verify runs cases of restride verify, once or until SOAKTIME has passed.
 verify() {
 	end=$(($(date +%s) + SOAKTIME))
 	seed=$SEED
@@ -20,8 +19,8 @@ verify() {
 	done
 }
 
-# operators tests ONNX's operators on a device. Package onnx itself does on the cpu
-# device; and OpenCL on a processor compiles kernels for a minute.
+# operators tests ONNX's operators on a device. Package onnx itself tests them on the cpu
+# device; OpenCL on a processor compiles kernels for a minute.
 operators() {
 	if [ "$2" = fast ] || [ "$SOAKTIME" -gt 0 ] && [ "$1" != cpu ]; then
 		RESTRIDE_TEST_DEVICE=$1 $GO test ./onnx -count=1 -timeout 1h -run 'Random|^TestTypes|GatherTypes|ScatterTypes|InPlace|Attention'
@@ -31,7 +30,7 @@ operators() {
 	fi
 }
 
-# weights converts quantised weights on a device, where the folder VECTORS has some.
+# weights converts quantised weights on a device, if the folder VECTORS has some.
 weights() {
 	if [ -d "$VECTORS" ]; then
 		RESTRIDE_QUANT_VECTORS=$VECTORS RESTRIDE_TEST_DEVICE=$1 $GO test ./quant -count=1 -timeout 20m -run Vectors
@@ -40,7 +39,7 @@ weights() {
 	fi
 }
 
-# What was begun ends with the script.
+# Background tests end with the script.
 begun=
 stop() {
 	for one in $begun; do kill "${one##*=}" 2>/dev/null || :; done
@@ -48,12 +47,12 @@ stop() {
 trap stop EXIT
 trap 'exit 130' INT TERM
 
-# exchange hands the memory of a GPU out, and takes it back.
+# exchange allocates a GPU's memory, and frees it.
 exchange() {
 	[ "$1" = cpu ] || RESTRIDE_TEST_DEVICE=$1 $GO test ./dlpack -count=1 -run '^TestDevice'
 }
 
-# check begins the tests of a device, beside those of others: check DEVICE CASES SPEED.
+# check starts the tests of a device, in parallel with others': check DEVICE CASES SPEED.
 check() {
 	(
 		verify "$1" "$2"

@@ -1,8 +1,8 @@
 #!/bin/sh
 # Tests the CPU device on arm64 in an emulator, qemu-aarch64-static, which `make emulated`
-# installs: as a processor of the first version, without the instructions that came
-# later. What takes longest there is left out: large casts, writes past the caches,
-# which there are none of, and the many cases at the level without kernels.
+# installs: as a processor of the first version, without later instructions. The slowest tests
+# are omitted: large casts, writes that bypass the caches, which arm64 does not have, and the
+# many cases at the level without kernels.
 set -eu
 : "${GO:=go}"
 

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Runs every fuzz target of the module for FUZZTIME each. Inputs are not
-# minimised: that would take most of a short run. Go's fuzzer sometimes takes the
-# end of its time for a failure, without an input that fails: then it runs again.
+# Runs every fuzz target of the module for FUZZTIME each. Inputs are not minimised: that would
+# use up most of a short run. Go's fuzzer sometimes reports the end of its time as a failure,
+# without an input that fails: then it runs again.
 set -eu
 : "${GO:=go}" "${FUZZTIME:=20s}"
 log=$(mktemp)

@@ -1,7 +1,6 @@
 #!/bin/sh
-# Tests package gl, which has the tag gogl, with every device that there is, on the OpenGL
-# that EGL finds: here Mesa's llvmpipe. Needs a C compiler, pkg-config and EGL's headers, as
-# go-gl does.
+# Tests package gl, which has the tag gogl, with every available device, on the OpenGL that EGL
+# finds: here Mesa's llvmpipe. Needs a C compiler, pkg-config and EGL's headers, as go-gl does.
 set -eu
 : "${GO:=go}" "${DEVICES:=cpu opencl:0 cuda:0}"
 packages="./gl/... ./examples/gl"
@@ -11,7 +10,7 @@ export RESTRIDE_LIBCUDA="$PWD/build/cuda-sim/libcuda.so.1" CGO_ENABLED=1
 for tags in gogl,egl gogl; do
 	$GO vet -tags $tags $packages
 done
-if [ -x build/staticcheck ]; then # of make lint
+if [ -x build/staticcheck ]; then # from make lint
 	build/staticcheck -tags gogl,egl $packages
 else
 	echo "staticcheck: skipped, make lint installs it"
@@ -23,7 +22,7 @@ $GO build -tags gogl,egl -o build/example-gl ./examples/gl
 for device in $DEVICES; do
 	build/example-gl --device "$device" --width 640 --height 360 --out build/gl
 done
-# No OpenCL driver for the processor shares with GL: a library has them do so, with
+# No OpenCL driver for the processor shares with GL: a library makes them share, with
 # cl_khr_gl_event and without.
 make -s gl-shim
 export RESTRIDE_LIBOPENCL="$PWD/build/glshim/libOpenCL.so"

@@ -1,15 +1,14 @@
 #!/bin/sh
-# Holds the CUDA device of builds with the tag gorgonia against what the default
-# one is held against, on the simulated driver, which is also what is linked: with
-# the headers of CUDA 11 and 12, which come from NVIDIA's Python wheels. Needs a C
-# and C++ compiler, and Python with pip.
+# Tests the CUDA device of builds with the tag gorgonia like the default one, on the simulated
+# driver, which is also linked: with the headers of CUDA 11 and 12, which come from NVIDIA's
+# Python wheels. Needs a C and C++ compiler, and Python with pip.
 set -eu
 : "${GO:=go}" "${PYTHON:=python3}" "${CASES:=../shared/onnx-node-tests}"
 
 make -s cuda-sim
 sim=$PWD/build/cuda-sim
 export LD_LIBRARY_PATH="$sim${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
-export RESTRIDE_LIBCUDA="$sim/libcuda.so.1" # says to tests what this is: nothing is loaded by it
+export RESTRIDE_LIBCUDA="$sim/libcuda.so.1" # tells tests which driver this is: it is not loaded by this path
 export CGO_ENABLED=1 CGO_LDFLAGS="-L$sim"
 
 # headers fetches a wheel, once, and prints the folder with cuda.h.
@@ -24,8 +23,7 @@ headers() {
 	dirname "$dir"/nvidia/*/include/cuda.h
 }
 
-# The kernels are those of the default build: with the older headers, the small suite
-# will do.
+# The kernels are the default build's: with the older headers, the small suite suffices.
 for wheel in nvidia-cuda-runtime-cu11==11.8.89 nvidia-cuda-runtime-cu12==12.9.79; do
 	include=$(headers $wheel)
 	export CGO_CFLAGS="-I$include"
@@ -35,7 +33,7 @@ for wheel in nvidia-cuda-runtime-cu11==11.8.89 nvidia-cuda-runtime-cu12==12.9.79
 	RESTRIDE_SUITE=$suite $GO test -count=1 -timeout 20m -tags gorgonia ./cuda
 done
 $GO vet -tags gorgonia ./cuda ./cmd/restride
-if [ -x build/staticcheck ]; then # of make lint
+if [ -x build/staticcheck ]; then # from make lint
 	build/staticcheck -tags gorgonia ./cuda
 else
 	echo "staticcheck: skipped, make lint installs it"

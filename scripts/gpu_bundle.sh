@@ -1,7 +1,7 @@
 #!/bin/sh
-# Makes build/gpu-bundle, and a .tar.gz of it: what runs on a machine with a GPU and
-# without Go. Its programs are dynamically linked to glibc alone, as purego finds
-# drivers by it. GOARCH=arm64 makes one for such a machine.
+# Makes build/gpu-bundle, and a .tar.gz of it, for a machine with a GPU and without Go. Its
+# programs are dynamically linked to glibc alone, by which purego finds drivers. GOARCH=arm64
+# makes one for such a machine.
 set -eu
 : "${GO:=go}"
 cd "$(dirname "$0")/.."
@@ -14,13 +14,13 @@ tests="./cuda ./opencl ./internal/gpu ./onnx"
 for pkg in $tests; do
 	$GO test -c -trimpath -ldflags '-s -w' -o $dir/${pkg##*/}.test $pkg
 done
-# Variants of the kernels that the cases have: registers for so many blocks at a time.
+# Variants of the cases' kernels: registers for that many blocks at a time.
 for blocks in 2 4 6; do
 	GOOS='' $GO run ./kernels/plans --ptx $dir/variants/blocks-$blocks >/dev/null
 	sed -i "s/^\\.maxntid 256, 1, 1\$/&\\n.minnctapersm $blocks/" $dir/variants/blocks-$blocks/*.ptx
 done
 cp LICENSE $dir
-# The licences of what others wrote go with the programs that it is part of.
+# The licences of foreign code are shipped with the programs that contain it.
 $GO list -deps -test -f '{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}} {{.Dir}}{{end}}{{end}}' ./cmd/restride $tests |
 	sort -u | { echo "Go $($GO env GOVERSION) $($GO env GOROOT)"; cat; } | while read -r name version at; do
 	for text in "$at"/LICENSE* "$at"/licenses/*; do

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Runs the bundle's run.sh on the CUDA simulator, as on a machine without Go and
-# this repository: once as it is, with a stand-in for compute-sanitizer, and once
-# with a fault in the driver, which it must report and go on. Sizes are small.
+# Runs the bundle's run.sh on the CUDA simulator, as on a machine without Go and this
+# repository: once normally, with a stand-in for compute-sanitizer, and once with a fault in the
+# driver, which it must report and continue. Sizes are small.
 set -eu
 cd "$(dirname "$0")/.."
 : "${CASES:=../shared/onnx-node-tests}"
@@ -51,8 +51,8 @@ grep -q '^a-transpose/32 ' "$work/right/summary.txt" || fail "the summary lacks 
 for library in numpy torch onnxruntime cupy; do # there is no GPU for them
 	grep -q "^peer: $library is not beside cuda:0: " "$work/right/peers.log" || fail "what is not measured beside is to be said"
 done
-# The results are JSON, with figures: Go reads them, and says that they are no report
-# of the benchmark alone.
+# The results are JSON, with figures: Go parses them, and finds that they are more than a report
+# of the benchmark.
 "$work/gpu-bundle/restride" bench --from "$work/right/results.json" 2>&1 | grep -q 'its format is 0; ' || fail "results.json is no JSON"
 grep -q '"name": "rows/8"' "$work/right/results.json" || fail "results.json lacks the layouts of cases.txt"
 grep -q '"median_ns"' "$work/right/results.json" || fail "results.json lacks figures"
@@ -63,7 +63,7 @@ ls "$work/right/variants/blocks-4-2.json" >/dev/null || fail "a variant was not 
 __EGL_VENDOR_LIBRARY_FILENAMES=/no/such run right gl || fail "a machine without OpenGL fails"
 grep -q '^gl  *not run .*EGL' "$work/right/summary.txt" || fail "OpenGL that is not there is to be said"
 
-# A step by itself adds to the results of an earlier call.
+# A single step adds to the results of an earlier call.
 run right warm || fail "a step by itself fails"
 grep -q '^warm  *PASS' "$work/right/summary.txt" || fail "a step by itself is not told"
 grep -q '"name": "verify"' "$work/right/results.json" || fail "a later call loses what an earlier one found"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Writes the table of docs/gpu-model.md. The assembler says how many registers a kernel
-# has; without it, registers are assumed.
+# Writes the table of docs/gpu-model.md. The number of a kernel's registers comes from the
+# assembler; without it, it is assumed.
 set -eu
 : "${GO:=go}"
 cd "$(dirname "$0")/.."

@@ -1,29 +1,28 @@
 #!/bin/sh
-# Tests and measures Restride on a machine with an NVIDIA GPU, without Go. This is
-# run.sh of the bundle that `make gpu-bundle` makes:
+# Tests and measures Restride on a machine with an NVIDIA GPU, without Go. This is run.sh of the
+# bundle from `make gpu-bundle`:
 #
 #	./run.sh [--time MINUTES] [--quick] [--list] [CONFORMANCE_DIR] [STEP...]
 #
-# It does all steps, or those that are named, in the order of --list, but for those that
-# measure nothing, which run side by side; none takes 10 minutes. A later call for other
-# steps adds to the results of an earlier one. With --time, steps for which no time is left
-# are not run; --quick is --time 9 with less of each. CONFORMANCE_DIR holds ONNX's backend test cases (onnx/backend/test/data/node of
-# an ONNX checkout). What the machine lacks is not run, and no failure. Results go to the
-# folder $OUT, or ./results:
+# It runs all steps, or the named ones, in the order of --list, except that steps without
+# measurements run in parallel; none lasts 10 minutes. A later call for other steps adds to the
+# results of an earlier one. With --time, steps without enough time left are not run; --quick is
+# --time 9 with less of each. CONFORMANCE_DIR holds ONNX's backend test cases
+# (onnx/backend/test/data/node of an ONNX checkout). Steps that need something the machine lacks
+# are not run, and not failures. Results go to the folder $OUT, or ./results:
 #
 #	summary.txt       PASS, FAIL or "not run" for each step
 #	results.json      the machine, the steps, the figures
-#	calibration.json  what the model of GPUs reads (make gpu-model)
-#	*.log             what each step printed
+#	calibration.json  the input of the GPU model (make gpu-model)
+#	*.log             the output of each step
 #
-# The exit status is 1 if a step failed; those after it run all the same. More
-# variables: DEVICE (cuda:0), VERIFY_CASES, BENCH_SIZE, BENCH_TIME and
-# BENCH_FILTER (see restride bench), RESTRIDE_PYTHON, which has PyTorch or others to
-# measure beside, and those of Restride's docs/devices.md.
+# The exit status is 1 if a step failed; later steps run even so. More variables: DEVICE
+# (cuda:0), VERIFY_CASES, BENCH_SIZE, BENCH_TIME and BENCH_FILTER (see restride bench),
+# RESTRIDE_PYTHON, which has PyTorch or others to compare with, and those of Restride's
+# docs/devices.md.
 set -u
 
-# The steps, and about how many seconds each takes at most: what matters first comes
-# first.
+# The steps, and about the most seconds of each: the most important first.
 steps='
 devices 30      the devices that are found
 cold 150        each kernel loaded, and what it takes of a multiprocessor
@@ -92,8 +91,8 @@ json() {
 	printf '"'
 }
 
-# note adds a step to the results: name, status, exit status, seconds, what it said, and
-# more for the summary. It writes that at once, since others run beside it.
+# note adds a step to the results: name, status, exit status, seconds, its message, and more for
+# the summary. It writes the entry in one piece, since other steps run in parallel.
 note() {
 	say "$(printf '%-12s %-8s %4ss  %s%s' "$1" "$2" "$4" "$5" "${6:+
 $6}")"
@@ -102,15 +101,15 @@ $6}")"
 
 skip() { note "$1" "not run" null 0 "$2"; }
 
-# wanted reports whether a step is to be done now.
+# wanted reports whether to run a step now.
 wanted() {
 	case " $only " in '  ' | *" $1 "*) ;; *) return 1 ;; esac
 	[ $((deadline - $(date +%s))) -ge 5 ] || { unreached="$unreached $1"; return 1; }
 	ran="$ran$1 "
 }
 
-# step runs a command, for as long as --list says, into a log: step NAME COMMAND... It
-# fails if the command does, or if check is set and the log has no line that matches.
+# step runs a command, for at most the time in --list, into a log: step NAME COMMAND... It fails
+# if the command does, or if check is set and no line of the log matches.
 check=
 step() {
 	name=$1 log=$out/$1.log limit=$(echo "$steps" | sed -n "s/^$1 \([0-9]*\) .*/\1/p")
@@ -118,7 +117,7 @@ step() {
 	began=$(date +%s)
 	[ -z "$quick" ] || limit=$(((limit + 2) / 3))
 	[ "$name" = devices ] || [ "$limit" -le $((deadline - began)) ] || limit=$((deadline - began))
-	if command -v timeout >/dev/null; then # a Go program says where it hangs
+	if command -v timeout >/dev/null; then # a Go program prints where it hangs
 		timeout -s QUIT -k 5 "$limit" "$@" >"$log" 2>&1
 	else
 		"$@" >"$log" 2>&1
@@ -143,13 +142,13 @@ step() {
 	return $rc
 }
 
-# tests counts what Go's tests print.
+# tests counts the results in the output of Go's tests.
 tests() {
 	grep -Eq '^ *--- (PASS|FAIL|SKIP)' "$1" || return 0
 	echo "tests and parts of them: $(grep -Ec '^ *--- PASS' "$1") passed, $(grep -Ec '^ *--- FAIL' "$1") failed, $(grep -Ec '^ *--- SKIP' "$1") skipped"
 }
 
-# checked PATTERN COMMAND... runs a step whose log must have a line that matches.
+# checked PATTERN COMMAND... runs a step whose log must have a matching line.
 checked() {
 	check=$1
 	shift
@@ -159,7 +158,7 @@ checked() {
 	return $checked
 }
 
-# bench is restride bench with what the environment says; figures go to NAME.json.
+# bench is restride bench with the environment's settings; figures go to NAME.json.
 bench() {
 	name=$1
 	shift
@@ -188,7 +187,7 @@ step devices ./restride devices
 sed 's/^/    /' "$out/devices.log" | tee -a "$out/summary.txt"
 has() { grep -q "^$1" "$out/devices.log"; }
 
-# What the driver keeps of kernels goes to a folder of its own, empty at first.
+# The driver's cache of kernels is in a separate folder, empty at first.
 export CUDA_CACHE_PATH="$out/.cache"
 if wanted cold; then
 	rm -rf "$CUDA_CACHE_PATH"
@@ -198,14 +197,14 @@ fi
 ! wanted micro || step micro env RESTRIDE_MEASURE="$out/calibration.json" ./cuda.test -test.v -test.run '^TestMicro$'
 ! wanted first || bench first --filter '^(odd-byte/8|a-transpose/2|flip-nhwc/8|half-to-float4/4)$'
 
-# What measures nothing runs side by side.
+# Steps without measurements run in parallel.
 if wanted verify; then
 	checked ' 0 failed' step verify ./restride verify --device "$DEVICE" --cases "$VERIFY_CASES" &
 fi
 if wanted cuda; then
 	step cuda env RESTRIDE_REQUIRE=cuda ./cuda.test -test.v $short &
 fi
-gl() { # one of its tests says whether the GPU has OpenGL without a window
+gl() { # one of its tests reports whether the GPU has OpenGL without a window
 	absent=$(./cuda.test -test.v -test.run '^TestShareGL$/^Copy$' 2>&1 | grep -B 99 -- '--- SKIP' | grep -m 1 '_test.go:' | sed 's/^[^:]*:[0-9]*: //' | cut -c 1-200)
 	if [ -n "$absent" ]; then
 		skip gl "$absent"
@@ -221,10 +220,10 @@ sanitize() { # STEP TOOL-AND-FLAGS TESTS
 	[ -n "$sanitizer" ] || { skip "$1" "no compute-sanitizer"; return 0; }
 	checked 'SUMMARY: 0 (errors|hazards)' step "$1" env RESTRIDE_SUITE=small RESTRIDE_REQUIRE=cuda "$sanitizer" --tool $2 --error-exitcode 99 ./cuda.test -test.v -test.short -test.run "$3"
 }
-if wanted memcheck; then # calls that the driver refuses are part of the suite: memory that is not there
+if wanted memcheck; then # calls that the driver refuses are part of the suite, such as lack of memory
 	sanitize memcheck 'memcheck --report-api-errors no' '^TestDevice$' &
 fi
-if wanted racecheck; then # races in shared memory: that is what it sees
+if wanted racecheck; then # the tool checks races in shared memory only
 	sanitize racecheck 'racecheck --racecheck-report all' '^TestDevice$/^0$/^(Runs|Edges|Sweep|Random|Convert)$' &
 fi
 if wanted operators; then
@@ -245,7 +244,7 @@ wait
 ! wanted bench || bench bench --filter "$BENCH_FILTER"
 ! wanted layouts || bench layouts --cases cases.txt
 ! wanted cached || bench cached --cached --filter "${BENCH_FILTER:-${quick:+$known}}"
-# The libraries that python3 has; what it lacks is in the log.
+# The libraries of python3; the log has the missing ones.
 ! wanted peers || bench peers --peer auto --filter "${BENCH_FILTER:-${quick:+$known}}"
 ! wanted variants || checked ' 0 failed' step variants env OUT="$out" DEVICE="$DEVICE" BENCH_FILTER="${BENCH_FILTER:-$known}" BENCH_TIME="$BENCH_TIME" BENCH_SIZE="$BENCH_SIZE" ./variants.sh
 

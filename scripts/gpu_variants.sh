@@ -1,7 +1,7 @@
 #!/bin/sh
-# Measures the cases of bench by variants of the kernels, in turn: the folders of the
-# bundle's folder variants, and the kernels that the program has. This is a step of
-# run.sh, and takes its variables; figures go to $OUT/variants.
+# Measures the cases of bench with variants of the kernels, in turn: the folders of the bundle's
+# folder variants, and the program's own kernels. This is a step of run.sh, and uses its
+# variables; figures go to $OUT/variants.
 set -eu
 out=$OUT/variants
 rm -rf "$out"
@@ -17,5 +17,5 @@ done
 for folder in variants/*/; do
 	name=$(basename "$folder")
 	echo "== $name beside the embedded"
-	./restride bench --from "$out/$name-2.json" --compare "$out/embedded-2.json" || true # slower is no failure
+	./restride bench --from "$out/$name-2.json" --compare "$out/embedded-2.json" || true # slower is not a failure
 done

@@ -1,6 +1,6 @@
 #!/bin/sh
-# How fast restride repack is beside cp: a generated checkpoint of SIZE is copied and
-# repacked by turns, and the best of TRIES of each counts. It needs three times SIZE on the
+# Compares the speed of restride repack with cp: a generated checkpoint of SIZE is copied and
+# repacked alternately, and the best of TRIES of each counts. It needs three times SIZE on the
 # disk of DIR, and most of it in memory.
 #
 #   sh scripts/repack_speed.sh [FROM [TO]]
@@ -16,7 +16,7 @@ file=$(ls "$DIR/$from-$SIZE"/model.*)
 case $to in gguf) out=$DIR/out.gguf ;; *) out=$DIR/out.safetensors ;; esac
 bytes=$(stat -c %s "$file")
 
-# seconds COMMAND...: how long it takes.
+# seconds COMMAND...: its duration.
 seconds() {
 	begin=$(date +%s%N)
 	"$@" >/dev/null 2>&1

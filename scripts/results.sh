@@ -2,8 +2,8 @@
 # Measures DEVICES and other libraries (bench_peers.sh), keeps the report in the folder
 # RESULTS, and writes the tables of docs/speed.md and bench/results/README.md: results.sh
 # DEVICES RESULTS. A trial in any other folder begins as a copy of bench/results and
-# docs/speed.md. FILTER, SIZE and TIME are those of bench_peers.sh; MACHINE is in the
-# report's name, in place of the processor's.
+# docs/speed.md. FILTER, SIZE and TIME are bench_peers.sh's; MACHINE replaces the processor's
+# name in the report's name.
 set -eu
 cd "$(dirname "$0")/.."
 : "${GO:=go}" "${FILTER:=}" "${SIZE:=}" "${TIME:=}" "${MACHINE:=}"

@@ -1,11 +1,10 @@
 #!/bin/sh
-# Installs, on Debian and Ubuntu as root, what the tests can use beside Go: two
-# OpenCL drivers for the processor (PoCL, Mesa's rusticl), Oclgrind, which checks
-# kernels for bad accesses and races, compilers for the kernels, OpenGL on the
-# processor (Mesa's llvmpipe) without a window, numpy, which is timed beside ours and
-# shares memory with us, and a browser, in which a benchmark's page is looked at; and
-# packages that are named: setup.sh [PACKAGE...].
-# Elsewhere it says what the tests will skip.
+# Installs, on Debian and Ubuntu as root, the optional tools of the tests besides Go: two OpenCL
+# drivers for the processor (PoCL, Mesa's rusticl), Oclgrind, which checks kernels for bad
+# accesses and races, compilers for the kernels, OpenGL on the processor (Mesa's llvmpipe)
+# without a window, numpy, which is measured and shares memory with Restride, and a browser, in
+# which a benchmark's page is tested; and named packages: setup.sh [PACKAGE...]. Elsewhere it
+# lists the tests that will be skipped.
 set -eu
 packages="pocl-opencl-icd mesa-opencl-icd oclgrind ocl-icd-libopencl1 clang-16 g++ libc6-dev libegl1 libgl1-mesa-dri xvfb python3-numpy libpython3-dev chromium $*"
 

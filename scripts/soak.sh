@@ -1,7 +1,7 @@
 #!/bin/sh
-# Runs at length what make test samples, with new seeds, which are printed: all sweeps
-# of the suites, random cases on every device, random input for every device, and every
-# fuzz target, the last three for SOAKTIME seconds each.
+# Runs the samples of make test at length, with new seeds, which are printed: all sweeps of the
+# suites, random cases on every device, random input for every device, and every fuzz target,
+# the last three for SOAKTIME seconds each.
 set -u
 : "${GO:=go}" "${SOAKTIME:=300}"
 export GO SOAKTIME

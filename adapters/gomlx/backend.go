@@ -1,10 +1,10 @@
 // Package gomlx is a backend for GoMLX (github.com/gomlx/compute) on a Restride device:
 // layout operations run there, transpositions, slices and reshapes as views that move
-// nothing, and all others on GoMLX's own Go backend: over the same memory where the
-// device's is the host's, else by transfers, which Stats counts.
+// nothing, and all others on GoMLX's own Go backend: over the same memory where the device's is
+// the host's, otherwise by transfers, which Stats counts.
 //
-// Importing the package registers the backend under the name "restride"; its configuration
-// is the name of a device, as in GOMLX_BACKEND=restride:opencl:0.
+// Importing the package registers the backend under the name "restride"; its configuration is
+// the name of a device, such as GOMLX_BACKEND=restride:opencl:0.
 package gomlx
 
 import (
@@ -32,13 +32,13 @@ func init() {
 	})
 }
 
-// Backend is a compute.Backend. All methods may be called from any goroutine; those of one
-// builder and its functions, from one at a time.
+// Backend is a compute.Backend. All methods may be called from any goroutine; the methods of
+// one builder and its functions, from one at a time.
 type Backend struct {
 	stream    *tensor.Stream
 	host      device.HostMemory // the device, if its memory is the host's
-	inner     compute.Backend   // runs what is no layout operation
-	few       int64             // bytes of an array that need not be laid out on the device
+	inner     compute.Backend   // runs all but layout operations
+	few       int64             // arrays below this number of bytes need no layout operation on the device
 	close     func() error
 	finalized atomic.Bool
 
@@ -47,8 +47,8 @@ type Backend struct {
 
 var _ compute.Backend = (*Backend)(nil)
 
-// New opens a device by name, as device.Open does ("auto", "cpu", "opencl:0", "cuda:1").
-// Finalize closes it.
+// New opens a device by name, like device.Open ("auto", "cpu", "opencl:0", "cuda:1"). Finalize
+// closes it.
 func New(name string) (*Backend, error) {
 	s, err := tensor.Open(name)
 	if err != nil {
@@ -63,8 +63,8 @@ func New(name string) (*Backend, error) {
 	return b, nil
 }
 
-// NewOn returns a backend on a stream that stays the caller's: it must outlive the backend
-// and its buffers.
+// NewOn returns a backend on a stream that the caller owns: it must outlive the backend and its
+// buffers.
 func NewOn(s *tensor.Stream) (*Backend, error) {
 	if s == nil {
 		return nil, errors.New("restride: the stream is nil")
@@ -86,7 +86,7 @@ func (b *Backend) Name() string { return Name }
 // String returns "restride".
 func (b *Backend) String() string { return Name }
 
-// Description tells the device.
+// Description describes the device.
 func (b *Backend) Description() string {
 	info := b.stream.Device().Info()
 	return "Restride on " + info.ID() + " (" + info.Name + "), with " + b.inner.Description()
@@ -104,7 +104,7 @@ func (b *Backend) Builder(name string) compute.Builder { return newBuilder(b, na
 // Finalize waits for the device's work and closes the device, if New opened it.
 func (b *Backend) Finalize() {
 	if !b.finalized.Swap(true) {
-		_ = b.close() // the interface has no error for it
+		_ = b.close() // the interface cannot return it
 		b.inner.Finalize()
 	}
 }
@@ -112,7 +112,7 @@ func (b *Backend) Finalize() {
 // IsFinalized reports whether Finalize was called.
 func (b *Backend) IsFinalized() bool { return b.finalized.Load() }
 
-// check is the error of a backend that is finalized, or of a device other than 0.
+// check is the error of a finalized backend, or of a device other than 0.
 func (b *Backend) check(num compute.DeviceNum) error {
 	if b.IsFinalized() {
 		return errors.New("restride: the backend is finalized")
@@ -123,8 +123,8 @@ func (b *Backend) check(num compute.DeviceNum) error {
 	return nil
 }
 
-// Capabilities are those of the Go backend, for the types that Restride has too, with
-// DynamicSlice and DynamicUpdateSlice.
+// Capabilities are the Go backend's, for the types that Restride has too, plus DynamicSlice and
+// DynamicUpdateSlice.
 func (b *Backend) Capabilities() compute.Capabilities {
 	c := b.inner.Capabilities()
 	c = c.Clone()
@@ -151,7 +151,7 @@ var types = map[dtypes.DType]layout.DType{
 	dtypes.Float32: layout.Float32, dtypes.Float64: layout.Float64,
 }
 
-// Stats counts what a backend has done.
+// Stats are a backend's counts.
 type Stats struct {
 	Layout   int64 // layout operations, on the device
 	Fallback int64 // executions of the Go backend, of one operation or more
@@ -159,8 +159,8 @@ type Stats struct {
 	ToDevice int64 // bytes from the Go backend, for the device
 }
 
-// Stats returns what the backend has done so far. Between a device whose memory is the
-// host's and the Go backend there are no transfers.
+// Stats returns the counts so far. Between a device whose memory is the host's and the Go
+// backend there are no transfers.
 func (b *Backend) Stats() Stats {
 	return Stats{Layout: b.layoutSteps.Load(), Fallback: b.goSteps.Load(), ToHost: b.toHost.Load(), ToDevice: b.toDevice.Load()}
 }

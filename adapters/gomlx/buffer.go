@@ -12,18 +12,18 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
-// buffer is a compute.Buffer: a contiguous array that is given to the user, or taken.
+// buffer is a compute.Buffer: a contiguous array, passed to or from the user.
 type buffer struct {
 	b       *Backend
 	to      target
 	mu      sync.Mutex
 	data    *datum // nil: finalized, or donated
-	lent    bool   // Data has given the memory of the tensor away
+	lent    bool   // Data has exposed the tensor's memory
 	cleanup runtime.Cleanup
 }
 
-// newBuffer takes d over. GoMLX may leave buffers to the collector, which then releases
-// the tensor.
+// newBuffer takes ownership of d. GoMLX may leave buffers to the garbage collector, which then
+// releases the tensor.
 func newBuffer(b *Backend, to target, d datum) *buffer {
 	x := &buffer{b: b, to: to, data: &d}
 	x.cleanup = runtime.AddCleanup(x, (*datum).release, x.data)
@@ -61,8 +61,8 @@ func (b *Backend) BufferFromFlatData(num compute.DeviceNum, flat any, shape shap
 // HasSharedBuffers reports whether the device's memory is the host's.
 func (b *Backend) HasSharedBuffers() bool { return b.host != nil }
 
-// NewSharedBuffer returns a buffer with its memory, on a device whose memory is the
-// host's; elsewhere it is compute.ErrNotImplemented.
+// NewSharedBuffer returns a buffer and its memory, on a device whose memory is the host's;
+// elsewhere it is compute.ErrNotImplemented.
 func (b *Backend) NewSharedBuffer(num compute.DeviceNum, shape shapes.Shape) (compute.Buffer, any, error) {
 	if err := b.check(num); err != nil {
 		return nil, nil, err
@@ -88,7 +88,7 @@ func (b *Backend) NewSharedBuffer(num compute.DeviceNum, shape shapes.Shape) (co
 	return newBuffer(b, to, datum{g: g}), flat, nil
 }
 
-// hold locks a buffer that is alive.
+// hold locks a live buffer.
 func (x *buffer) hold() error {
 	if err := x.b.check(0); err != nil {
 		return err
@@ -192,8 +192,8 @@ func (x *buffer) CopyToDevice(num compute.DeviceNum) (compute.Buffer, error) {
 	return newBuffer(x.b, x.to, datum{t: t}), nil
 }
 
-// use returns the forms of a buffer that an execution needs; its tensor is a reference of
-// its own. What is made for it is kept for the next time.
+// use returns the forms of a buffer that an execution needs; its tensor is a separate
+// reference. New forms are kept for the next time.
 func (x *buffer) use(inTensor, inGo bool) (d datum, err error) {
 	if err := x.hold(); err != nil {
 		return d, err
@@ -213,9 +213,9 @@ func (x *buffer) use(inTensor, inGo bool) (d datum, err error) {
 	return d, err
 }
 
-// inGo returns the Go backend's form, and keeps it. On the host the tensor moves to its
-// memory, or the elements would be there twice. Of memory that Data has given away, whose
-// elements may change, it is a copy for once.
+// inGo returns the Go backend's form, and keeps it. On the host the tensor moves to its memory,
+// to avoid a second copy. If Data has exposed the memory, whose elements may change, the form
+// is a copy for one use.
 func (x *buffer) inGo() (compute.Buffer, error) {
 	if x.data.g != nil {
 		return x.data.g, nil

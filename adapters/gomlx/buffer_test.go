@@ -22,7 +22,7 @@ func added(t testing.TB) func(f compute.Function, in values) values {
 	return func(f compute.Function, in values) values { return values{must[compute.Value](t)(f.Add(in[0], in[0]))} }
 }
 
-// What Data returns is the memory itself, which both kinds of operations see.
+// Data returns the memory itself, which both kinds of operations use.
 func TestData(t *testing.T) {
 	b := open(t, "cpu")
 	of := []shapes.Shape{float(2, 2)}
@@ -43,7 +43,7 @@ func TestData(t *testing.T) {
 	}
 }
 
-// Results do not change with what they were made of, nor with each other.
+// Results do not change when their inputs do, or other results.
 func TestResultsAreTheirOwn(t *testing.T) {
 	b := open(t, "cpu")
 	of := []shapes.Shape{float(4)}
@@ -73,7 +73,7 @@ func TestResultsAreTheirOwn(t *testing.T) {
 	flats(t, out)
 }
 
-// A buffer that was donated is gone, whoever took it.
+// A donated buffer is gone, on either backend.
 func TestDonation(t *testing.T) {
 	onDevices(t, func(t *testing.T, b *Backend) {
 		of := []shapes.Shape{float(2, 2), float(2, 2)}
@@ -131,7 +131,7 @@ func TestGoroutines(t *testing.T) {
 	})
 }
 
-// A buffer that both kinds of operations use comes over once.
+// A buffer that both kinds of operations use is transferred once.
 func TestTransfersOnce(t *testing.T) {
 	b := open(t, "opencl:0")
 	of := []shapes.Shape{float(2, 2)}

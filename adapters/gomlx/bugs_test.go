@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The contract has increasing axes, and shape inference does not ask for them: the Go backend
-// panics then, in a goroutine of its own.
+// The contract requires increasing axes, which shape inference does not check: the Go backend
+// panics then, in its own goroutine.
 func TestBugBroadcastAxesNotIncreasing(t *testing.T) {
 	onDevices(t, func(t *testing.T, b *Backend) {
 		f := b.Builder(t.Name()).Main()
@@ -33,7 +33,7 @@ func TestBugBroadcastAxesNotIncreasing(t *testing.T) {
 	})
 }
 
-// The Go backend cannot take elements away: it panics in a goroutine of its own.
+// The Go backend cannot remove elements: it panics in its own goroutine.
 func TestBugNegativePadOfFewBytes(t *testing.T) {
 	b := fresh(t, "cpu")
 	for _, c := range []struct {
@@ -51,7 +51,7 @@ func TestBugNegativePadOfFewBytes(t *testing.T) {
 		})
 		require.Equal(t, []any{c.want}, got)
 	}
-	// Control flow has all of the computation go to the Go backend.
+	// Control flow runs the whole computation on the Go backend.
 	bu := b.Builder(t.Name())
 	f := bu.Main()
 	v := must[compute.Value](t)
@@ -63,8 +63,8 @@ func TestBugNegativePadOfFewBytes(t *testing.T) {
 	fails(t, "Pad that takes elements away, and", func() error { _, err := bu.Compile(); return err })
 }
 
-// What a number becomes that the new type does not have is the same in small arrays and
-// large ones, of which the Go backend converts the small ones.
+// Numbers that the new type does not have convert alike in small arrays, which the Go backend
+// converts, and large ones.
 func TestBugConversionsOfFewBytes(t *testing.T) {
 	b := fresh(t, "cpu")
 	types := []dtypes.DType{dtypes.Bool, dtypes.Int8, dtypes.Uint8, dtypes.Int16, dtypes.Uint16, dtypes.Int32, dtypes.Uint32,
@@ -103,8 +103,8 @@ func TestBugConversionsOfFewBytes(t *testing.T) {
 	}
 }
 
-// In the shadow, a parameter stands for what the Go backend lacks: the shadow must not run
-// although there are no layout operations.
+// In the shadow, a parameter replaces each operation that the Go backend lacks: the shadow must
+// not run although there are no layout operations.
 func TestBugUnusedDynamicSlice(t *testing.T) {
 	onDevices(t, func(t *testing.T, b *Backend) {
 		got := run(t, b, []shapes.Shape{float(4), shapes.Make(dtypes.Int32)}, []any{[]float32{1, 2, 3, 4}, []int32{1}},
@@ -133,7 +133,7 @@ func TestBugGatherByFloats(t *testing.T) {
 	}
 }
 
-// As on the Go backend, an axis named twice is reversed once.
+// Like on the Go backend, an axis named twice is reversed once.
 func TestBugReverseOfAnAxisTwice(t *testing.T) {
 	onDevices(t, func(t *testing.T, b *Backend) {
 		for range 2 {

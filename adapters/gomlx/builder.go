@@ -12,7 +12,7 @@ import (
 	"github.com/pkg/errors"
 )
 
-// builder records a computation, and builds it with the Go backend at the same time: its
+// builder records a computation, and builds it with the Go backend at the same time, as its
 // shadow, which checks all operations and knows their shapes.
 type builder struct {
 	notimplemented.Builder
@@ -21,8 +21,8 @@ type builder struct {
 	shadow   compute.Builder
 	main     *function
 	nodes    int
-	known    map[compute.Value]*output // by the value of the shadow
-	whole    string                    // why the shadow must run it all: an operation, or a dynamic shape
+	known    map[compute.Value]*output // by the shadow's value
+	whole    string                    // why the shadow must run everything: an operation, or a dynamic shape
 	alone    string                    // an operation that the shadow cannot run
 	compiled bool
 }
@@ -85,7 +85,7 @@ type output struct {
 	shadow compute.Value
 }
 
-// kind says where a node may run.
+// kind says where a node can run.
 type kind uint8
 
 const (
@@ -93,9 +93,9 @@ const (
 	parameter             // nowhere
 	constant              // anywhere
 	follows               // where its operand is
-	spread                // anywhere, rather where it is used: the operand is smaller, or there is none
+	spread                // anywhere, preferably where it is used: the operand is smaller, or absent
 	onDevice              // on the device
-	lone                  // the same, never on the Go backend: it lacks it, or has other results
+	lone                  // the same, never on the Go backend: it lacks the operation, or has other results
 )
 
 // node is an operation.
@@ -103,7 +103,7 @@ type node struct {
 	kind   kind
 	number int // in order of creation
 	op     string
-	in     []*output // nil: an optional operand that is left out
+	in     []*output // nil: an omitted optional operand
 	out    []*output
 
 	build buildFunc // the operation, on the Go backend
@@ -223,10 +223,10 @@ func (f *function) Return(outputs []compute.Value, shardings []*compute.Sharding
 	return nil
 }
 
-// buildFunc does an operation on a function of the Go backend.
+// buildFunc builds an operation in a function of the Go backend.
 type buildFunc func(g compute.Function, in []compute.Value) ([]compute.Value, error)
 
-// operands returns the recorded values, and those of the shadow.
+// operands returns the recorded values, and the shadow's.
 func (f *function) operands(op string, in []compute.Value) (shadows []compute.Value, xs []*output, err error) {
 	if f.bu.compiled {
 		return nil, nil, errors.Errorf("restride: %s: %q was compiled before", op, f.bu.name)
@@ -248,8 +248,8 @@ func (f *function) operands(op string, in []compute.Value) (shadows []compute.Va
 	return shadows, xs, nil
 }
 
-// record adds a node to the function, and to the shadow, which may know one of its results
-// already: that is the result then.
+// record adds a node to the function, and to the shadow, which may already know one of its
+// results: then it returns that.
 func (f *function) record(n *node, in ...compute.Value) (err error) {
 	if f.done {
 		return errors.Errorf("restride: %s: function %q has returned", n.op, f.Name())
@@ -295,8 +295,8 @@ func (f *function) record1(n *node, in ...compute.Value) (*output, error) {
 	return n.out[0], nil
 }
 
-// keep replaces slices by copies: the caller may change his, and operations are built again
-// when all is known.
+// keep replaces slices by copies: the caller may change them, and operations are built again at
+// the end.
 func keep(all ...*[]int) {
 	for _, s := range all {
 		*s = slices.Clone(*s)

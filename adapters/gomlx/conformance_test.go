@@ -28,7 +28,7 @@ func TestGoBackend(t *testing.T) {
 	backendtest.RunAll(t, b, nil)
 }
 
-// Of the suite as many tests pass as with the Go backend.
+// The suite passes as many tests as with the Go backend.
 func TestAsManyPass(t *testing.T) {
 	passed := func(name string) (n int) {
 		cmd := exec.Command(os.Args[0], "-test.v", "-test.run", "^"+name)
@@ -39,7 +39,7 @@ func TestAsManyPass(t *testing.T) {
 		t.Logf("%s: %d passed, %d failed, %d skipped", name, count("PASS"), count("FAIL"), count("SKIP"))
 		return count("PASS")
 	}
-	suites := passed("TestConformance$/^cpu$") - 1 // but for the device's own
+	suites := passed("TestConformance$/^cpu$") - 1 // except the device's own
 	require.GreaterOrEqual(t, suites, passed("TestGoBackend$"))
 	require.Positive(t, suites)
 }

@@ -15,19 +15,19 @@ import (
 
 // datum is an array in one or both of its forms: a tensor on the device, and a contiguous
 // buffer of the Go backend. Where the device's memory is the host's, a tensor that was made
-// of a buffer shares its memory.
+// from a buffer shares its memory.
 type datum struct {
 	t *tensor.Tensor
 	g compute.Buffer
 }
 
-// release gives up the tensor; the collector has the Go backend's memory.
+// release releases the tensor; the garbage collector owns the Go backend's memory.
 func (d *datum) release() {
-	_ = d.t.Release() // a backend that is finalized says so elsewhere
+	_ = d.t.Release() // a finalized backend reports it elsewhere
 	*d = datum{}
 }
 
-// target is an array to be: in both libraries' terms.
+// target describes an array to be made, in both libraries' terms.
 type target struct {
 	shape shapes.Shape
 	dtype layout.DType
@@ -46,8 +46,8 @@ func dimensions(of []int) []int64 {
 	return dims
 }
 
-// memory returns new memory of the Go backend, which ends the program where there is none:
-// so it is looked at before.
+// memory returns new memory of the Go backend. Without memory that would end the program, so
+// the budget is checked first.
 func (b *Backend) memory(to target) (compute.Buffer, error) {
 	bytes, err := layout.Shape(to.dims).Bytes(to.dtype)
 	if err == nil {
@@ -75,7 +75,7 @@ func (b *Backend) over(g compute.Buffer, to target) (*tensor.Tensor, error) {
 	return tensor.BorrowBuffer(b.stream, b.host.WrapHost(bytesOf(flat)), to.dtype, l)
 }
 
-// needTensor makes the tensor of a datum that has none.
+// needTensor makes the tensor of a datum that lacks one.
 func (b *Backend) needTensor(d *datum, to target) (err error) {
 	switch {
 	case d.t != nil:
@@ -93,8 +93,8 @@ func (b *Backend) needTensor(d *datum, to target) (err error) {
 	return err
 }
 
-// needGo makes the Go backend's buffer of a datum that has none, in memory that spare
-// returns, if it is given.
+// needGo makes the Go backend's buffer of a datum that lacks one, in memory from spare, if
+// given.
 func (b *Backend) needGo(d *datum, to target, spare func() (compute.Buffer, error)) error {
 	if d.g != nil {
 		return nil
@@ -139,7 +139,7 @@ func bytesOf(flat any) []byte {
 	return unsafe.Slice((*byte)(v.UnsafePointer()), v.Len()*int(v.Type().Elem().Size()))
 }
 
-// checkFlat checks that flat is a slice of just the elements of a shape, as GoMLX has them:
+// checkFlat checks that flat is a slice of exactly the elements of a shape, in GoMLX's form:
 // packed ones in bytes.
 func checkFlat(flat any, shape shapes.Shape) error {
 	if _, ok := types[shape.DType]; !ok {

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// fails checks that a call has an error that says something, and has not panicked.
+// fails checks that a call returns an error with a message, and does not panic.
 func fails(t *testing.T, says string, call func() error) {
 	t.Helper()
 	require.NotPanics(t, func() { require.ErrorContains(t, call(), says) })
@@ -147,8 +147,7 @@ func TestBuildErrors(t *testing.T) {
 	fails(t, "0 devices", func() error { return bu.DeviceAssignment() })
 }
 
-// DynamicSlice is no operation of the Go backend, which runs all of a computation with
-// control flow.
+// The Go backend lacks DynamicSlice, and runs all of a computation with control flow.
 func TestDynamicSliceBesideControlFlow(t *testing.T) {
 	b := open(t, "cpu")
 	bu := b.Builder("both")

@@ -12,7 +12,7 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// executable is a compute.Executable. It may be executed by several goroutines at once.
+// executable is a compute.Executable. Several goroutines may execute it concurrently.
 type executable struct {
 	b         *Backend
 	name      string
@@ -25,7 +25,7 @@ type executable struct {
 	mu        sync.RWMutex // while it is executed; to finalize it
 }
 
-// constants are the tensors that were made once, in the order of the plan's.
+// constants are the tensors that are made once, in the order of the plan's.
 type constants struct{ tensors []*tensor.Tensor }
 
 func (c *constants) release() {
@@ -67,7 +67,7 @@ func (b *Backend) constant(n *node, to target) (*tensor.Tensor, error) {
 	return n.view(b.stream, nil, to)
 }
 
-// tell says in GoMLX's log, at level 1, what runs where.
+// tell logs where operations run, in GoMLX's log, at level 1.
 func (e *executable) tell() {
 	layouts, runs := e.plan.count()
 	text := fmt.Sprintf("restride: %q: %d layout operations on %s, and %d executions of the Go backend", e.name, layouts, e.b.stream.Device().Info().ID(), runs)
@@ -118,7 +118,7 @@ func (e *executable) Execute(inputs []compute.Buffer, donate []bool, num compute
 	return outputs, nil
 }
 
-// checkInputs checks what the caller has given.
+// checkInputs checks the caller's inputs.
 func (e *executable) checkInputs(inputs []compute.Buffer, donate []bool) ([]*buffer, error) {
 	if len(inputs) != len(e.ins) {
 		return nil, errors.Errorf("restride: %q takes %d inputs, and was given %d", e.name, len(e.ins), len(inputs))

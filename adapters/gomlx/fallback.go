@@ -2,7 +2,7 @@ package gomlx
 
 import "github.com/gomlx/compute"
 
-// The operations of one or two operands that the Go backend runs.
+// The operations with one or two operands that the Go backend runs.
 
 type (
 	unary  = func(compute.Function, compute.Value) (compute.Value, error)

@@ -2,7 +2,7 @@ package gomlx
 
 import "github.com/gomlx/compute"
 
-// The fused operations, some of whose operands are optional or lie in their options.
+// The fused operations, some of whose operands are optional or are in their options.
 
 func (f *function) FusedSoftmax(x compute.Value, axis int) (compute.Value, error) {
 	return f.unary("FusedSoftmax", func(g compute.Function, x compute.Value) (compute.Value, error) { return g.FusedSoftmax(x, axis) }, x)
@@ -25,7 +25,7 @@ func (f *function) FusedDense(x, weight, bias compute.Value, options compute.Den
 	}, x, weight, bias)
 }
 
-// copied is to options what keep is to slices.
+// copied is keep for options.
 func copied[T any](options *T) *T {
 	if options == nil {
 		return nil
@@ -34,7 +34,7 @@ func copied[T any](options *T) *T {
 	return &own
 }
 
-// attention returns the operands of attention: those in its options, too.
+// attention returns the operands of attention, including those in its options.
 func attention(query, key, value compute.Value, options *compute.ScaledDotProductAttentionConfig) []compute.Value {
 	in := []compute.Value{query, key, value}
 	if options != nil {
@@ -43,7 +43,7 @@ func attention(query, key, value compute.Value, options *compute.ScaledDotProduc
 	return in
 }
 
-// attentionOptions returns the options with operands of another function.
+// attentionOptions returns the options with another function's operands.
 func attentionOptions(options *compute.ScaledDotProductAttentionConfig, in []compute.Value) *compute.ScaledDotProductAttentionConfig {
 	if options == nil {
 		return nil
@@ -83,7 +83,7 @@ func quantized(q *compute.Quantization) []compute.Value {
 	return []compute.Value{q.Scale, q.ZeroPoint}
 }
 
-// requantized returns a quantization with operands of another function, the last of in.
+// requantized returns a quantization with another function's operands, the last of in.
 func requantized(q *compute.Quantization, in []compute.Value) *compute.Quantization {
 	if q == nil {
 		return nil

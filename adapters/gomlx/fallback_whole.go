@@ -73,7 +73,7 @@ func (f *function) If(pred compute.Value, onTrue, onFalse compute.Function) ([]c
 	return f.entirely("If", func(g compute.Function, in []compute.Value) ([]compute.Value, error) { return g.If(in[0], t, e) }, pred)
 }
 
-// open records a node of an operation with open dimensions, of one result.
+// open records a node of an operation with open dimensions and one result.
 func (f *function) open(op string, do func(g compute.Function, in []compute.Value) (compute.Value, error), in ...compute.Value) (compute.Value, error) {
 	v, err := f.entirely(op, func(g compute.Function, in []compute.Value) ([]compute.Value, error) {
 		v, err := do(g, in)
@@ -104,7 +104,7 @@ func sizes(dims []compute.DynamicDimensionSpec) []compute.Value {
 	return in
 }
 
-// resized returns the dimensions with operands of another function.
+// resized returns the dimensions with another function's operands.
 func resized(dims []compute.DynamicDimensionSpec, in []compute.Value) []compute.DynamicDimensionSpec {
 	out := slices.Clone(dims)
 	for i := range out {

@@ -22,7 +22,7 @@ var figures = flag.String("figures", "", "a file to write a table to: of what ex
 // measured is a computation of some size.
 type measured struct {
 	name  string
-	of    func(n int) []shapes.Shape // of results of n bytes
+	of    func(n int) []shapes.Shape // results of n bytes
 	build func(t testing.TB, n int, f compute.Function, in values) values
 }
 

@@ -15,8 +15,8 @@ type frame struct {
 	inputs []*buffer
 	donate []bool
 	data   []datum         // the arrays, by slot
-	spared []bool          // slots whose buffer of the Go backend is a spare
-	taken  []device.Buffer // memory that outputs must not have: of inputs, constants and other outputs
+	spared []bool          // slots whose Go buffer is a spare
+	taken  []device.Buffer // memory that outputs must not share: inputs', constants' and other outputs'
 }
 
 func newFrame(e *executable, inputs []*buffer, donate []bool) *frame {
@@ -24,7 +24,7 @@ func newFrame(e *executable, inputs []*buffer, donate []bool) *frame {
 	return &frame{executable: e, inputs: inputs, donate: donate, data: make([]datum, n), spared: make([]bool, n)}
 }
 
-// run carries the plan out.
+// run executes the plan.
 func (f *frame) run() ([]compute.Buffer, error) {
 	for i, x := range f.inputs {
 		at := f.plan.params[i]
@@ -61,14 +61,14 @@ func (f *frame) run() ([]compute.Buffer, error) {
 	return f.outputs()
 }
 
-// take notes that outputs must not have the memory of t.
+// take records that outputs must not share t's memory.
 func (f *frame) take(t *tensor.Tensor) {
 	if t != nil {
 		f.taken = append(f.taken, t.Buffer())
 	}
 }
 
-// release gives up an array.
+// release releases an array.
 func (f *frame) release(slot int) {
 	d := &f.data[slot]
 	if f.spared[slot] && d.g != nil {
@@ -78,15 +78,14 @@ func (f *frame) release(slot int) {
 	d.release()
 }
 
-// end gives up what is left.
+// end releases the rest.
 func (f *frame) end() {
 	for slot := range f.data {
 		f.release(slot)
 	}
 }
 
-// spare returns memory of the Go backend for an array: that of an earlier execution, if
-// there is some.
+// spare returns memory of the Go backend for an array: an earlier execution's, if available.
 func (f *frame) spare(slot int) (compute.Buffer, error) {
 	if g, ok := f.spares[slot].Get().(compute.Buffer); ok {
 		return g, nil
@@ -113,8 +112,8 @@ func (f *frame) layout(s *step) (err error) {
 	return errors.Wrap(err, s.node.op)
 }
 
-// fill runs an operation that writes its result: where the Go backend will read it, if
-// nobody else does.
+// fill runs an operation that writes its result: into the Go backend's memory, if only that
+// reads it.
 func (f *frame) fill(slot int, fill fillFunc, in []*tensor.Tensor) (err error) {
 	s, d := &f.plan.slots[slot], &f.data[slot]
 	direct := f.b.host != nil && s.inGo && !s.inTensor && !s.output
@@ -134,7 +133,7 @@ func (f *frame) fill(slot int, fill fillFunc, in []*tensor.Tensor) (err error) {
 		err = fill(d.t, in)
 	}
 	if direct {
-		_ = d.t.Release() // of memory that is lent
+		_ = d.t.Release() // of borrowed memory
 		d.t = nil
 	}
 	return err
@@ -154,7 +153,7 @@ func (f *frame) execute(number int, s *step) error {
 		}
 		in[i], donate[i] = d.g, f.donates(slot, number)
 	}
-	if f.b.host != nil { // others wait when they are read
+	if f.b.host != nil { // other devices wait at reads
 		if err := f.b.stream.Wait(); err != nil {
 			return err
 		}
@@ -170,8 +169,8 @@ func (f *frame) execute(number int, s *step) error {
 	return nil
 }
 
-// donates reports whether the Go backend may write to a buffer's memory, in an execution
-// that is a step of the plan: nobody has it afterwards.
+// donates reports whether the Go backend may write to a buffer's memory, in an execution that
+// is a step of the plan: nothing uses it afterwards.
 func (f *frame) donates(slot, number int) bool {
 	s := &f.plan.slots[slot]
 	if f.spared[slot] || s.inTensor || s.output || s.last != number {
@@ -192,7 +191,7 @@ func (f *frame) donates(slot, number int) bool {
 	return true
 }
 
-// executeSafely makes an error of what the Go backend says by a panic.
+// executeSafely converts a panic of the Go backend to an error.
 func executeSafely(exec compute.Executable, in []compute.Buffer, donate []bool) (out []compute.Buffer, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -202,7 +201,7 @@ func executeSafely(exec compute.Executable, in []compute.Buffer, donate []bool) 
 	return exec.Execute(in, donate, 0)
 }
 
-// outputs gives the results away: each with memory of its own, and contiguous.
+// outputs returns the results: each contiguous, in its own memory.
 func (f *frame) outputs() ([]compute.Buffer, error) {
 	out := make([]compute.Buffer, 0, len(f.plan.outputs))
 	for i, slot := range f.plan.outputs {
@@ -247,8 +246,8 @@ func (f *frame) output(slot int, again bool) (to target, own datum, err error) {
 	return to, own, err
 }
 
-// dense reports whether a tensor's elements are contiguous from a byte on, in memory that
-// has not much else.
+// dense reports whether a tensor's elements are contiguous from a byte on, and fill most of
+// their memory.
 func dense(t *tensor.Tensor) bool {
 	l, bits := t.Layout(), int64(t.DType().Bits())
 	return l.IsContiguous() && l.Offset()*bits%8 == 0 && t.Buffer().Size() <= 2*((t.Count()*bits+7)/8)+4096

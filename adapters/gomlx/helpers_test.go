@@ -15,15 +15,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// open returns a backend on a device, of which the test must leave no memory.
+// open returns a backend on a device, whose memory the test must release.
 func open(t testing.TB, name string) *Backend {
 	t.Helper()
 	b := fresh(t, name)
-	b.few = 0 // all of the tests' arrays have few bytes
+	b.few = 0 // all of the tests' arrays are small
 	return b
 }
 
-// fresh is open of a backend as programs get it.
+// fresh is open, of a backend with a program's settings.
 func fresh(t testing.TB, name string) *Backend {
 	t.Helper()
 	b, err := New(name)
@@ -31,7 +31,7 @@ func fresh(t testing.TB, name string) *Backend {
 	devicetest.Require(t, kind, err)
 	t.Cleanup(b.Finalize)
 	tensor.CheckLeaks(t, b.stream)
-	t.Cleanup(func() { // GoMLX leaves buffers to the collector
+	t.Cleanup(func() { // GoMLX leaves buffers to the garbage collector
 		for range 3 {
 			collect()
 		}
@@ -39,7 +39,7 @@ func fresh(t testing.TB, name string) *Backend {
 	return b
 }
 
-// collect returns when the collector has run, and what it calls.
+// collect returns when the garbage collector has run, and its cleanups.
 func collect() {
 	called := make(chan struct{})
 	runtime.AddCleanup(new([64]byte), func(called chan struct{}) { close(called) }, called)
@@ -48,7 +48,7 @@ func collect() {
 	case <-called:
 	case <-time.After(10 * time.Second):
 	}
-	time.Sleep(5 * time.Millisecond) // for those called beside it
+	time.Sleep(5 * time.Millisecond) // for concurrent cleanups
 }
 
 var devices = []string{"cpu", "opencl:0", "cuda:0"}
@@ -60,7 +60,7 @@ func onDevices(t *testing.T, test func(t *testing.T, b *Backend)) {
 	}
 }
 
-// values are operands that are sure to be there.
+// values are operands that are known to exist.
 type values = []compute.Value
 
 // compile compiles a computation of parameters of the given shapes.
@@ -125,7 +125,7 @@ func counted(s shapes.Shape) any {
 	return flat.Interface()
 }
 
-// must returns what a call returns that must have no error.
+// must returns the result of a call that must not fail.
 func must[T any](t testing.TB) func(T, error) T {
 	return func(v T, err error) T {
 		t.Helper()

@@ -55,8 +55,8 @@ func (f *function) DynamicUpdateSlice(x, update compute.Value, starts []compute.
 	}, x, update)
 }
 
-// alone records an operation that the Go backend lacks, which starts at indices of all
-// axes: in the shadow a parameter stands for its result.
+// alone records an operation that the Go backend lacks, with start indices for all axes: in the
+// shadow a parameter stands for its result.
 func (f *function) alone(n *node, starts []compute.Value, infer func([]shapes.Shape) (shapes.Shape, error), xs ...compute.Value) (compute.Value, error) {
 	if f != f.bu.main {
 		return nil, errors.Wrapf(compute.ErrNotImplemented, "restride: %s in a function that another one calls", n.op)
@@ -94,7 +94,7 @@ func (f *function) alone(n *node, starts []compute.Value, infer func([]shapes.Sh
 	return f.single(n, in...)
 }
 
-// startsOf joins indices of all axes, without bringing them to the host.
+// startsOf joins indices of all axes, without moving them to the host.
 func startsOf(in []*tensor.Tensor) (*tensor.Tensor, error) {
 	if len(in) == 0 {
 		return tensor.FromHost([]int64{}, 0)

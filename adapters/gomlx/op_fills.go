@@ -11,7 +11,7 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
-// fillFunc sets all elements of dst, which is contiguous and has some.
+// fillFunc sets all elements of dst, which is contiguous and not empty.
 type fillFunc func(dst *tensor.Tensor, in []*tensor.Tensor) error
 
 func (f *function) ConvertDType(x compute.Value, dtype dtypes.DType) (compute.Value, error) {
@@ -35,8 +35,8 @@ func (f *function) ConvertDType(x compute.Value, dtype dtypes.DType) (compute.Va
 	return f.single(n, x)
 }
 
-// holds reports whether a type has all numbers of another. What becomes of others is the
-// processor's on the Go backend.
+// holds reports whether a type has all numbers of another. On the Go backend, others convert as
+// the processor does.
 func holds(t, of dtypes.DType) bool {
 	digits := func(t dtypes.DType) int {
 		switch {
@@ -97,7 +97,7 @@ func (f *function) Pad(x, value compute.Value, axes ...compute.PadAxis) (compute
 	if !slices.ContainsFunc(axes, func(a compute.PadAxis) bool { return a.Start < 0 || a.End < 0 }) {
 		return f.single(n, x, value)
 	}
-	n.kind = lone // the Go backend panics in a goroutine of its own
+	n.kind = lone // the Go backend panics in its own goroutine
 	y, err := f.single(n, x, value)
 	if err == nil {
 		f.bu.alone = "Pad that takes elements away"
@@ -105,7 +105,7 @@ func (f *function) Pad(x, value compute.Value, axes ...compute.PadAxis) (compute
 	return y, err
 }
 
-// pad sets dst to x with elements around and between its own, which are those of value.
+// pad sets dst to x with elements around and between its own, set to value.
 func pad(dst, x, value *tensor.Tensor, axes []compute.PadAxis) error {
 	const op = "Pad"
 	by := make([]padding.Axis, x.Rank())

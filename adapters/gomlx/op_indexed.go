@@ -43,13 +43,13 @@ func integers(x *tensor.Tensor) (*tensor.Tensor, error) {
 	return x.Cast(layout.Int64, device.Rounding{})
 }
 
-// windows are what XLA's Gather takes from an array: a window of some sizes for each
-// vector of indices, which say where it starts, clamped so that it lies within the array.
+// windows are the windows that XLA's Gather reads from an array: one of fixed sizes for each
+// vector of indices, which are its start, clamped so that it lies within the array.
 type windows struct {
-	vectorAxis int   // of the indices: along it lies a vector; their rank: each index is one
-	windowAxes []int // of the result: those along a window, in order
-	dropped    []int // of the array: those that the result does not have
-	axes       []int // of the array: those that the indices of a vector are for
+	vectorAxis int   // of the indices: the axis of a vector; their rank: each index is one
+	windowAxes []int // of the result: the axes of a window, in order
+	dropped    []int // of the array: the axes that the result does not have
+	axes       []int // of the array: the axes that a vector's indices are for
 	sizes      []int // of a window, for each axis of the array
 }
 
@@ -67,7 +67,7 @@ func (w *windows) take(dst, x, at *tensor.Tensor) error {
 	return dst.Stream().Queue().Take(dst.Operand(), src, named, by...)
 }
 
-// origins returns where the elements of a result lie in the array whose indices are 0.
+// origins returns the place, in the array, of the elements of a result whose indices are 0.
 func (w *windows) origins(dims layout.Shape, of layout.Layout) (layout.Layout, error) {
 	strides := make([]int64, len(dims))
 	k := 0
@@ -80,7 +80,7 @@ func (w *windows) origins(dims layout.Shape, of layout.Layout) (layout.Layout, e
 	return layout.Strided(dims, strides, of.Offset())
 }
 
-// starts returns where the first index lies for each element of a result.
+// starts returns the place of the first index for each element of a result.
 func (w *windows) starts(dims layout.Shape, at layout.Layout) (layout.Layout, error) {
 	strides := make([]int64, len(dims))
 	axis := 0

@@ -13,7 +13,7 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
-// viewFunc returns a view, or a new tensor where there can be none.
+// viewFunc returns a view, or a new tensor where a view is impossible.
 type viewFunc func(s *tensor.Stream, in []*tensor.Tensor, to target) (*tensor.Tensor, error)
 
 // through is a view of its only operand's memory through another layout.
@@ -27,7 +27,7 @@ func through(op string, rearrange func(layout.Layout) (layout.Layout, error)) vi
 	}
 }
 
-// one is an operation of one operand on the Go backend.
+// one is an operation with one operand on the Go backend.
 func one(do func(g compute.Function, x compute.Value) (compute.Value, error)) buildFunc {
 	return func(g compute.Function, in []compute.Value) ([]compute.Value, error) {
 		v, err := do(g, in[0])
@@ -35,7 +35,7 @@ func one(do func(g compute.Function, x compute.Value) (compute.Value, error)) bu
 	}
 }
 
-// single is record1 for methods: without a value if there is an error.
+// single is record1 for methods: without a value after an error.
 func (f *function) single(n *node, in ...compute.Value) (compute.Value, error) {
 	x, err := f.record1(n, in...)
 	if err != nil {
@@ -90,7 +90,7 @@ func (f *function) Reverse(x compute.Value, axes ...int) (compute.Value, error) 
 		view: through("Reverse", func(l layout.Layout) (_ layout.Layout, err error) {
 			for i, axis := range axes {
 				if slices.Contains(axes[:i], axis) {
-					continue // as the Go backend does
+					continue // like the Go backend
 				}
 				if l, err = l.Slice(axis, -1, math.MinInt64, -1); err != nil {
 					break
@@ -148,7 +148,7 @@ func (f *function) Bitcast(x compute.Value, dtype dtypes.DType) (compute.Value, 
 		build: one(func(g compute.Function, x compute.Value) (compute.Value, error) { return g.Bitcast(x, dtype) }),
 		view: func(_ *tensor.Stream, in []*tensor.Tensor, to target) (*tensor.Tensor, error) {
 			v, err := in[0].Bitcast(to.dtype)
-			if !errors.Is(err, device.ErrUnsupported) { // the parts of wider elements do not lie together
+			if !errors.Is(err, device.ErrUnsupported) { // the parts of wider elements are not contiguous
 				return v, err
 			}
 			dense, err := in[0].Clone()

@@ -6,22 +6,21 @@ import (
 	"github.com/gomlx/compute"
 )
 
-// A plan takes turns: layout operations on the device, then operations of the Go backend,
-// as many as can be without a layout operation between them, in one execution; and so on.
+// A plan alternates: layout operations on the device, then operations of the Go backend, as
+// many as possible before the next layout operation, in one execution; and so on.
 //
-// Constants, broadcasts and iotas are made again in each execution of the Go backend that
-// uses them, so that not they come over but what they are made of. A reshape follows its
-// operand: on the Go backend, it moves nothing there, and as a view it moves nothing here.
-// So do layout operations of a few bytes, where both share memory: one more execution of
-// the Go backend would take longer.
+// Constants, broadcasts and iotas are made again in each execution of the Go backend that uses
+// them, so that only their sources are transferred. A reshape follows its operand: on the Go
+// backend it moves nothing, and as a view it moves nothing here. So do layout operations of a
+// few bytes, where both share memory: another execution of the Go backend would cost more.
 type planner struct {
 	bu       *builder
 	home     map[*output]bool // see madeInGo
 	levels   map[*output]int  // see level
 	turns    map[*node]int    // of nodes of the Go backend, see turn
 	tensors  map[*output]bool // wanted as tensors
-	goNodes  map[*node]bool   // wanted of the Go backend, with what it makes for itself
-	exported map[*output]bool // results of the Go backend that are used beside the execution that makes them
+	goNodes  map[*node]bool   // needed by the Go backend, with the nodes that it makes itself
+	exported map[*output]bool // results of the Go backend that are used outside the execution that makes them
 }
 
 func newPlanner(bu *builder) *planner {
@@ -29,7 +28,7 @@ func newPlanner(bu *builder) *planner {
 		tensors: map[*output]bool{}, goNodes: map[*node]bool{}, exported: map[*output]bool{}}
 }
 
-// madeInGo reports whether the Go backend, where it uses x, makes it itself.
+// madeInGo reports whether the Go backend makes x itself where it uses it.
 func (p *planner) madeInGo(x *output) bool {
 	if is, ok := p.home[x]; ok {
 		return is
@@ -91,7 +90,7 @@ func (p *planner) reach(x *output) int {
 	return p.level(x)
 }
 
-// wantTensor marks what is needed to have x as a tensor.
+// wantTensor marks everything that is needed to have x as a tensor.
 func (p *planner) wantTensor(x *output) {
 	if p.tensors[x] {
 		return
@@ -107,7 +106,7 @@ func (p *planner) wantTensor(x *output) {
 	}
 }
 
-// wantNode marks that n runs on the Go backend, and what is needed for it.
+// wantNode marks that n runs on the Go backend, and everything that it needs.
 func (p *planner) wantNode(n *node) {
 	if p.goNodes[n] {
 		return
@@ -139,14 +138,14 @@ type constantSlot struct {
 	node *node
 }
 
-// slot says how an array is used.
+// slot describes the uses of an array.
 type slot struct {
 	to       target
 	inTensor bool // a step uses its tensor
 	inGo     bool // the Go backend uses it
 	output   bool
 	fixed    bool // a parameter, or a constant
-	last     int  // the step after which it is not used
+	last     int  // the step of its last use
 }
 
 // step is a layout operation, or an execution of the Go backend.
@@ -155,7 +154,7 @@ type step struct {
 	exec compute.Executable
 	in   []int
 	out  []int
-	done []int // slots that are not used any more
+	done []int // slots without further uses
 }
 
 // byNumber sorts nodes in order of creation, in which operands come before results.
@@ -164,7 +163,7 @@ func byNumber(nodes []*node) []*node {
 	return nodes
 }
 
-// draft is a plan in the making.
+// draft is an unfinished plan.
 type draft struct {
 	*planner
 	plan *plan
@@ -233,7 +232,7 @@ func (d *draft) hasLayout() bool {
 	return false
 }
 
-// planWhole plans one execution of the Go backend: of the shadow.
+// planWhole plans one execution of the Go backend: the shadow's.
 func (d *draft) planWhole() error {
 	exec, err := d.bu.shadow.Compile()
 	if err != nil {
@@ -241,7 +240,7 @@ func (d *draft) planWhole() error {
 	}
 	s := step{exec: exec, in: d.plan.params}
 	for i, x := range d.bu.main.returned {
-		if _, again := d.at[x]; again || x.node.kind == parameter { // each result has a slot of its own
+		if _, again := d.at[x]; again || x.node.kind == parameter { // each result has its own slot
 			d.bu.main.returned[i] = &output{node: &node{op: "Identity"}, f: x.f, shape: x.shape}
 		}
 		s.out = append(s.out, d.slot(d.bu.main.returned[i]))
@@ -250,8 +249,8 @@ func (d *draft) planWhole() error {
 	return nil
 }
 
-// planTurns plans the turns. The Go backend's executions are built from the last one on:
-// then it is known what earlier ones must give.
+// planTurns plans the turns. The Go backend's executions are built from the last one on, so
+// that the required outputs of earlier ones are known.
 func (d *draft) planTurns() error {
 	last := 0
 	layouts := map[int][]*node{}
@@ -328,7 +327,7 @@ func (d *draft) group(turn int, nodes []*node) (*step, error) {
 	return e.step, err
 }
 
-// emitter builds nodes again, on a function of the Go backend of their own.
+// emitter builds nodes again, in a separate function of the Go backend.
 type emitter struct {
 	*draft
 	turn   int
@@ -361,7 +360,7 @@ func (e *emitter) node(n *node) error {
 	return nil
 }
 
-// value returns an operand: made here, or come over as a parameter.
+// value returns an operand: made here, or transferred as a parameter.
 func (e *emitter) value(x *output) (compute.Value, error) {
 	if v := e.values[x]; v != nil {
 		return v, nil
@@ -379,7 +378,7 @@ func (e *emitter) value(x *output) (compute.Value, error) {
 	return v, err
 }
 
-// finish notes how arrays are used, and when they are not any more.
+// finish records the uses of arrays, and their last ones.
 func (p *plan) finish() {
 	for i, s := range p.steps {
 		for _, in := range s.in {
@@ -401,7 +400,7 @@ func (p *plan) finish() {
 	}
 }
 
-// count returns how many layout operations there are, and executions of the Go backend.
+// count returns the numbers of layout operations, and of executions of the Go backend.
 func (p *plan) count() (layouts, runs int) {
 	for _, s := range p.steps {
 		if s.node != nil {
@@ -413,10 +412,10 @@ func (p *plan) count() (layouts, runs int) {
 	return layouts, runs
 }
 
-// transfers returns how many bytes go between the Go backend and a device with memory of
-// its own.
+// transfers returns the number of bytes moved between the Go backend and a device with its own
+// memory.
 func (p *plan) transfers() (toHost, toDevice int64) {
-	inGo := map[int]bool{} // what the Go backend has made
+	inGo := map[int]bool{} // made by the Go backend
 	for _, s := range p.steps {
 		if s.node != nil {
 			continue

@@ -33,8 +33,8 @@ func TestViewsMoveNothing(t *testing.T) {
 	})
 }
 
-// Between layout operations the Go backend runs as much at once as it can, and makes
-// constants, broadcasts and reshapes of its own.
+// Between layout operations the Go backend runs as many operations in one execution as
+// possible, and makes constants, broadcasts and reshapes itself.
 func TestTurns(t *testing.T) {
 	onDevices(t, func(t *testing.T, b *Backend) {
 		s := float(4, 6)
@@ -43,8 +43,8 @@ func TestTurns(t *testing.T) {
 			two := v(f.BroadcastInDim(v(f.Constant([]float32{2})), s, nil))
 			x := v(f.Mul(v(f.Add(in[0], two)), two))             // on the Go backend
 			x = v(f.Neg(v(f.Reshape(x, 6, 4))))                  // still there
-			y := v(f.Transpose(x, 1, 0))                         // here
-			z := v(f.Add(v(f.Exp(v(f.Sub(y, y)))), v(f.Abs(y)))) // there
+			y := v(f.Transpose(x, 1, 0))                         // on the device
+			z := v(f.Add(v(f.Exp(v(f.Sub(y, y)))), v(f.Abs(y)))) // on the Go backend
 			return values{z, v(f.Concatenate(0, y, y))}
 		})
 		p := exec.(*executable).plan
@@ -69,7 +69,7 @@ func TestTurns(t *testing.T) {
 	})
 }
 
-// Where memory is shared, a few bytes stay with the Go backend.
+// Where memory is shared, small arrays stay with the Go backend.
 func TestFewBytes(t *testing.T) {
 	b := open(t, "cpu")
 	b.few = 64
@@ -83,7 +83,7 @@ func TestFewBytes(t *testing.T) {
 	}
 }
 
-// Planning takes no longer where there are many paths to an operand.
+// Planning is not slower if there are many paths to an operand.
 func TestManyPaths(t *testing.T) {
 	b := open(t, "cpu")
 	for _, b.few = range []int64{0, 4096} {
@@ -103,7 +103,7 @@ func TestManyPaths(t *testing.T) {
 	}
 }
 
-// Slices that a call is given may change after it.
+// Slices passed to a call may change after it.
 func TestBugSlicesOfTheCaller(t *testing.T) {
 	b := open(t, "cpu")
 	got := run(t, b, []shapes.Shape{float(2, 3)}, []any{counted(float(2, 3))}, func(f compute.Function, in values) values {
@@ -118,7 +118,7 @@ func TestBugSlicesOfTheCaller(t *testing.T) {
 	require.Equal(t, []any{[]float32{0, 3, 1, 4, 2, 5}, []float32{3, 5, 7}, []float32{-2, -5, -1, -4, 0, -3}}, got)
 }
 
-// What calls functions runs whole on the Go backend.
+// A computation that calls functions runs completely on the Go backend.
 func TestControlFlow(t *testing.T) {
 	onDevices(t, func(t *testing.T, b *Backend) {
 		s := shapes.Make(dtypes.Int32, 2, 3)
@@ -159,7 +159,7 @@ func TestDynamicSlice(t *testing.T) {
 	})
 }
 
-// XLA's Pad takes elements away, too, where the Go backend panics.
+// XLA's Pad removes elements, too, where the Go backend panics.
 func TestNegativePad(t *testing.T) {
 	onDevices(t, func(t *testing.T, b *Backend) {
 		of := []shapes.Shape{float(4), float()}

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Random computations give the bytes that the Go backend alone gives.
+// Random computations give the same bytes as the Go backend alone.
 func TestRandom(t *testing.T) {
 	reference, err := gobackend.New("")
 	require.NoError(t, err)
@@ -80,8 +80,8 @@ func (g *grower) pick() (compute.Value, shapes.Shape) {
 	return x, g.shape(x)
 }
 
-// some returns values to be results. The first one is a node of its own: the Go backend
-// panics where parameters come after all nodes of the results.
+// some returns values to be results. The first one is a separate node: the Go backend panics if
+// parameters come after all nodes of the results.
 func (g *grower) some() values {
 	last, err := g.f.Identity(g.all[len(g.all)-1])
 	require.NoError(g.t, err)
@@ -216,7 +216,7 @@ func (g *grower) where(x compute.Value, s shapes.Shape) (compute.Value, error) {
 	return g.f.Where(less, x, y)
 }
 
-// gather takes windows at indices some of which are out of range.
+// gather reads windows at indices, some of them out of range.
 func (g *grower) gather(x compute.Value, s shapes.Shape) (compute.Value, error) {
 	if s.Rank() == 0 {
 		return nil, nil

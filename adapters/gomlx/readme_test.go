@@ -10,7 +10,8 @@ import (
 	"github.com/restride/restride/internal/readme"
 )
 
-// The README's program builds without cgo, runs on every device, and prints what it says.
+// The README's program builds without cgo, runs on every device, and prints the documented
+// output.
 func TestReadme(t *testing.T) {
 	program, built := readme.Build(t, "CGO_ENABLED=0")
 	var want string

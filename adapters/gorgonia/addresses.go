@@ -8,35 +8,35 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// Gorgonia keeps memory as the address of its first byte, and calculates with it: a slice
-// of a tensor is an address in the midst. OpenCL's memory has no address, so that a
-// device's gets one of these, from 2^55 on, where no process has memory: neither the
-// collector nor a driver takes it for its own, and whoever follows it is stopped by the
-// processor. All engines share them, so that none finds its memory at another's address.
+// Gorgonia keeps memory as the address of its first byte, and calculates with it: a slice of a
+// tensor is an address inside. OpenCL's memory has no address, so device memory gets one of
+// these, from 2^55 on, where no process has memory: neither the garbage collector nor a driver
+// mistakes it for its own, and the processor faults on an access. All engines share them, so
+// that addresses are unique.
 //
-// Memory of up to 2^k bytes begins on a multiple of that, from firstAddress + k<<regionBits
-// on: k, and so the first byte, follow from any address in it. Addresses have 64 bits.
+// Memory of up to 2^k bytes begins at a multiple of 2^k, from firstAddress + k<<regionBits on:
+// k, and so the first byte, follow from any address in it. Addresses have 64 bits.
 const (
 	firstAddress = 1 << 55
 	regionBits   = 49
-	smallest     = 8 // less memory has the addresses of 2^8 bytes
+	smallest     = 8 // less memory gets the addresses of 2^8 bytes
 	largest      = 48
 )
 
-// addressSpace hands out addresses. One that is given back rests until many more have
-// been, so that memory used after it was freed is found.
+// addressSpace allocates addresses. A freed one rests until many more have been freed, so that
+// uses after free are detected.
 type addressSpace struct {
 	mu    sync.Mutex
-	next  [largest + 1]uintptr // how many of a region have been handed out
+	next  [largest + 1]uintptr // the number of a region's addresses allocated so far
 	freed [largest + 1][]uintptr
 }
 
-// resting is how many addresses of a region rest.
+// resting is the number of a region's addresses that rest.
 const resting = 1024
 
 var addresses addressSpace
 
-// take returns the address of n bytes.
+// take allocates the address of n bytes.
 func (a *addressSpace) take(op string, n int64) (uintptr, error) {
 	k := max(bits.Len64(uint64(n-1)), smallest)
 	if n < 1 || k > largest {
@@ -56,7 +56,7 @@ func (a *addressSpace) take(op string, n int64) (uintptr, error) {
 	return freed[0], nil
 }
 
-// give takes an address back.
+// give frees an address.
 func (a *addressSpace) give(address uintptr) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -64,7 +64,7 @@ func (a *addressSpace) give(address uintptr) {
 	a.freed[k] = append(a.freed[k], address)
 }
 
-// startOf returns where memory begins that an address is in; false: none of ours.
+// startOf returns the begin of the memory that contains an address; false: none of these.
 func startOf(address uintptr) (uintptr, bool) {
 	if address < firstAddress {
 		return 0, false

@@ -68,14 +68,13 @@ func transposed(x *gt.Dense, axes ...int) error {
 	return x.Transpose()
 }
 
-// measuredSizes are of small tensors, where calls count, and of large ones.
+// measuredSizes are the sizes of small tensors, where calls matter, and of large ones.
 var measuredSizes = []struct {
 	name  string
 	shape []int
 }{{"512 B", []int{2, 4, 2, 8}}, {"16 KiB", []int{2, 16, 8, 16}}, {"1 MiB", []int{4, 128, 8, 64}}, {"16 MiB", []int{8, 512, 16, 64}}}
 
-// filled is a tensor of an engine's whose memory has been written: pages that nobody has
-// written are all one.
+// filled is an engine's tensor whose memory has been written: unwritten pages are all one page.
 func filled(tb testing.TB, e gt.Engine, shape ...int) *gt.Dense {
 	x := gt.New(gt.WithShape(shape...), gt.Of(gt.Float32), gt.WithEngine(e))
 	require.NoError(tb, x.Memset(float32(1)))
@@ -120,7 +119,7 @@ func repackByRestride(tb testing.TB, t layout.DType) func() error {
 	return func() error { return p.Bytes(dst, src, t) }
 }
 
-// repackByGorgonia leads bfloat16 over float32, as gorgonia has no other way.
+// repackByGorgonia converts bfloat16 through float32, gorgonia's only way.
 func repackByGorgonia(tb testing.TB, t layout.DType) func() error {
 	repack := func(x []float32) ([]float32, error) {
 		y := gt.New(gt.WithShape(rows, columns), gt.WithBacking(x))

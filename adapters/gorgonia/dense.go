@@ -11,17 +11,17 @@ import (
 	gt "gorgonia.org/tensor"
 )
 
-// place is where an engine's tensors lie.
+// place is the memory of an engine's tensors.
 type place interface {
 	stream() *tensor.Stream
-	// memory returns the buffer that the elements of t are in, and which byte of it t
-	// begins at. t has elements.
+	// memory returns the buffer with the elements of t, and the byte at which t begins. t has
+	// elements.
 	memory(op string, t *gt.Dense) (device.Buffer, int64, error)
 	// empty returns a new contiguous tensor, whose elements are undefined.
 	empty(op string, of gt.Dtype, shape gt.Shape) (*gt.Dense, error)
 }
 
-// denses returns tensors as what they must be here: all Dense, and of one type.
+// denses returns tensors in the required form: all Dense, and of one type.
 func denses(op string, ts ...gt.Tensor) ([]*gt.Dense, error) {
 	all := make([]*gt.Dense, len(ts))
 	for i, t := range ts {
@@ -41,8 +41,8 @@ func masked(ts ...*gt.Dense) bool {
 	return slices.ContainsFunc(ts, func(t *gt.Dense) bool { return len(t.Mask()) > 0 })
 }
 
-// typeOf returns the element type of a Dtype, by its kind, so that a named type is what
-// it is made of; false: a type with pointers, or of several parts.
+// typeOf returns the element type of a Dtype, by its kind, so that a named type is its
+// underlying type; false: a type with pointers, or of several parts.
 func typeOf(t gt.Dtype) (layout.DType, bool) {
 	if t.Type == nil {
 		return layout.Invalid, false
@@ -58,7 +58,7 @@ func typeOf(t gt.Dtype) (layout.DType, bool) {
 	}
 }
 
-// see returns a Dense as a tensor of Restride's over the same memory.
+// see returns a Dense as a tensor of Restride over the same memory.
 func see(p place, op string, t *gt.Dense) (*tensor.Tensor, error) {
 	dt, ok := typeOf(t.Dtype())
 	if !ok {
@@ -91,8 +91,8 @@ func see(p place, op string, t *gt.Dense) (*tensor.Tensor, error) {
 	return x, layout.Named(op, err)
 }
 
-// stridesOf returns the strides of an access pattern, of which gorgonia gives some
-// vectors one for two axes, and shapes of one element none.
+// stridesOf returns the strides of an access pattern, as gorgonia gives some vectors one for
+// two axes, and shapes of one element none.
 func stridesOf(op string, shape gt.Shape, strides []int) ([]int64, error) {
 	all := make([]int64, len(shape))
 	switch {

@@ -12,22 +12,22 @@ import (
 )
 
 // Device is an engine whose tensors lie in the memory of a cpu, OpenCL or CUDA device, in
-// the order of one stream. They are not natively accessible: ToDevice and ToHost, or
-// Memcpy, bring elements there and back. There is no arithmetic: gorgonia says that the
-// engine does not support it.
+// the order of one stream. They are not natively accessible: ToDevice and ToHost, or Memcpy,
+// transfer elements. There is no arithmetic: gorgonia reports that the engine does not support
+// it.
 //
-// The collector does not free a device's memory: what a call of the engine or of
-// gorgonia's returns is to be freed, by Free or, all at once, Close. All methods may be
+// The garbage collector does not free a device's memory: the caller must free the results of
+// the engine's and gorgonia's calls, by Free or, all together, by Close. All methods may be
 // called from any goroutine.
 type Device struct {
 	s *tensor.Stream
 
 	mu     sync.Mutex
 	blocks map[uintptr]*tensor.Tensor // by address
-	failed error                      // of a call that returns none
+	failed error                      // of a call that cannot return it
 }
 
-// NewDevice returns an engine for a stream, which stays the caller's.
+// NewDevice returns an engine for a stream, which the caller owns.
 func NewDevice(s *tensor.Stream) (*Device, error) {
 	if s == nil {
 		return nil, layout.Errorf(device.ErrInvalid, "NewDevice", "no stream")
@@ -35,7 +35,7 @@ func NewDevice(s *tensor.Stream) (*Device, error) {
 	return &Device{s: s, blocks: map[uintptr]*tensor.Tensor{}}, nil
 }
 
-// Close frees all memory of the engine. Its tensors must not be used then.
+// Close frees all memory of the engine. Its tensors must not be used afterwards.
 func (e *Device) Close() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -48,8 +48,8 @@ func (e *Device) Close() error {
 	return err
 }
 
-// Wait returns when all work of the stream is done, with its first error, or that of a
-// Memclr, which cannot return its own.
+// Wait returns when all work of the stream is done, with its first error, or Memclr's, which
+// cannot return its own.
 func (e *Device) Wait() error {
 	e.mu.Lock()
 	err := e.failed
@@ -68,9 +68,9 @@ func (e *Device) Transpose(t gt.Tensor, strides []int) error {
 	return transpose(e, op, all[0], strides)
 }
 
-// Materialize returns a view or a tensor after T as a contiguous one of its own, and any
-// other tensor as it is. Dense.Materialize does not come here: what it returns for such
-// a tensor of a device has undefined elements.
+// Materialize returns a contiguous copy of a view or a tensor after T, and any other tensor
+// unchanged. Dense.Materialize does not call it: its result for such a tensor of a device has
+// undefined elements.
 func (e *Device) Materialize(t gt.Tensor) (gt.Tensor, error) {
 	const op = "Materialize"
 	all, err := denses(op, t)

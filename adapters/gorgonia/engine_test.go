@@ -13,7 +13,7 @@ import (
 	gt "gorgonia.org/tensor"
 )
 
-// gorgonia finds these by type assertion.
+// gorgonia finds these methods by type assertion.
 var (
 	_ gt.Transposer   = gorgonia.Host{}
 	_ gt.Concater     = gorgonia.Host{}
@@ -32,7 +32,7 @@ func numbers(e gt.Engine, shape ...int) *gt.Dense {
 	return gt.New(gt.WithShape(shape...), gt.WithBacking(gt.Range(gt.Float32, 0, n)), gt.WithEngine(e))
 }
 
-// Results stay with the engine, so that what follows is Restride's, too; arithmetic is
+// Results keep the engine, so that later operations are Restride's, too; arithmetic is
 // StdEng's.
 func TestHostKeepsItsEngine(t *testing.T) {
 	x := numbers(gorgonia.Host{}, 2, 3)
@@ -55,7 +55,7 @@ func TestHostKeepsItsEngine(t *testing.T) {
 	assert.Equal(t, []float32{0, 2, 4, 0, 2, 4, 6, 8, 10, 6, 8, 10}, sum.Data())
 }
 
-// Column-major tensors are transposed to column-major ones, which StdEng does wrong.
+// Column-major tensors are transposed to column-major ones, which StdEng does wrongly.
 func TestColumnMajor(t *testing.T) {
 	x := gt.New(gt.WithShape(2, 3), gt.Of(gt.Float64), gt.WithEngine(gorgonia.Host{}), gt.AsFortran([]float64{0, 1, 2, 3, 4, 5}))
 	require.NoError(t, x.T())
@@ -66,7 +66,7 @@ func TestColumnMajor(t *testing.T) {
 	assert.Equal(t, want, content(x))
 }
 
-// A named type is moved as what it is made of.
+// A named type is moved as its underlying type.
 func TestNamedType(t *testing.T) {
 	type half uint16
 	x := gt.New(gt.WithShape(2, 2), gt.WithBacking([]half{1, 2, 3, 4}), gt.WithEngine(gorgonia.Host{}))
@@ -75,7 +75,7 @@ func TestNamedType(t *testing.T) {
 	assert.Equal(t, []half{1, 3, 2, 4}, x.Data())
 }
 
-// What Restride lacks is StdEng's: strings, and masks, which move with the elements.
+// StdEng handles cases that Restride lacks: strings, and masks, which move with the elements.
 func TestHostLeavesToStdEng(t *testing.T) {
 	e := gorgonia.Host{}
 	words := func() *gt.Dense {
@@ -151,7 +151,7 @@ func TestRepeatForms(t *testing.T) {
 	})
 }
 
-// Tensors without elements have no memory, which gorgonia cannot even name.
+// Tensors without elements have no memory, so gorgonia has no address for it.
 func TestNoElements(t *testing.T) {
 	onEngines(t, func(t *testing.T, s subject) {
 		x, err := s.put(gt.New(gt.WithShape(0, 3), gt.Of(gt.Int16)))
@@ -172,7 +172,7 @@ func TestNoElements(t *testing.T) {
 	})
 }
 
-// refused fails unless an error is of a kind, and says what is wrong.
+// refused fails unless an error is of a kind, and has a message.
 func refused(t *testing.T, err error, says string) {
 	t.Helper()
 	require.ErrorContains(t, err, says)
@@ -235,7 +235,7 @@ func TestBadShapesAndTypes(t *testing.T) {
 	})
 }
 
-// Strides that lead out of a tensor's memory are found before anything is read.
+// Strides that lead out of a tensor's memory are refused before anything is read.
 func TestStridesOutOfMemory(t *testing.T) {
 	x := numbers(gorgonia.Host{}, 2, 3)
 	require.NoError(t, x.T())
@@ -280,7 +280,7 @@ func TestForeignTensors(t *testing.T) {
 	})
 }
 
-// Engines may be shared by goroutines.
+// Goroutines may share engines.
 func TestConcurrent(t *testing.T) {
 	onEngines(t, func(t *testing.T, s subject) {
 		var all sync.WaitGroup

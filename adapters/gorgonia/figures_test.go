@@ -65,7 +65,7 @@ The time of a call with StdEng divided by that with engine Host of [adapters/gor
 
 const passes = 7
 
-// compared runs two calls in turn, and says how many times as fast the second one is.
+// compared runs two calls in turn, and returns the speedup of the second one.
 func compared(t *testing.T, runs []func() error) string {
 	var ratios []float64
 	var times []time.Duration
@@ -79,7 +79,7 @@ func compared(t *testing.T, runs []func() error) string {
 	return fmt.Sprintf("%.3g (%v)", ratios[passes/2], middle.Round(middle/200+1))
 }
 
-// timed is the time of a call, of as many as take 10 ms.
+// timed is the time of a call, averaged over as many as last 10 ms.
 func timed(t *testing.T, run func() error) time.Duration {
 	require.NoError(t, run()) // not counted
 	begun, n := time.Now(), 0

@@ -10,9 +10,9 @@ import (
 	gt "gorgonia.org/tensor"
 )
 
-// Host is an engine over the tensors' own memory, which the collector frees: the
-// arithmetic is that of tensor.StdEng, and what moves elements is Restride's. Tensors of
-// strings and pointers, and those with masks, are StdEng's altogether.
+// Host is an engine over the tensors' own memory, which the garbage collector frees: arithmetic
+// is tensor.StdEng's, and moves of elements are Restride's. StdEng handles tensors of strings
+// and pointers, and those with masks.
 type Host struct{ gt.StdEng }
 
 // Transpose moves the elements of a tensor after T; Dense.Transpose calls it.
@@ -28,8 +28,8 @@ func (e Host) Transpose(t gt.Tensor, strides []int) error {
 	return transpose(e, op, all[0], strides)
 }
 
-// Materialize returns a view or a tensor after T as a contiguous one of its own, and any
-// other tensor as it is. Dense.Materialize does not come here.
+// Materialize returns a contiguous copy of a view or a tensor after T, and any other tensor
+// unchanged. Dense.Materialize does not call it.
 func (e Host) Materialize(t gt.Tensor) (gt.Tensor, error) {
 	const op = "Materialize"
 	all, foreign, err := e.operands(op, t)
@@ -105,7 +105,7 @@ func (e Host) RepeatReuse(t, reuse gt.Tensor, axis int, repeats ...int) (gt.Tens
 	return either(repeatInto(e, op, all[1], all[0], axis, repeats))
 }
 
-// operands returns tensors as Dense ones, and whether StdEng is to do the work.
+// operands returns tensors as Dense ones, and whether StdEng must do the work.
 func (e Host) operands(op string, ts ...gt.Tensor) (all []*gt.Dense, foreign bool, err error) {
 	if all, err = denses(op, ts...); err != nil {
 		return nil, false, err
@@ -119,7 +119,7 @@ func (e Host) operands(op string, ts ...gt.Tensor) (all []*gt.Dense, foreign boo
 	return all, !plain || masked(all...), nil
 }
 
-// own makes a result of StdEng's, which has that engine, one of e's.
+// own changes the engine of a result from StdEng to e.
 func (e Host) own(t gt.Tensor, err error) (gt.Tensor, error) {
 	if err != nil {
 		return nil, err
@@ -146,7 +146,7 @@ func (e Host) empty(op string, of gt.Dtype, shape gt.Shape) (*gt.Dense, error) {
 	return gt.NewDense(of, shape, gt.WithEngine(e)), nil
 }
 
-// bytesOf returns how many bytes the elements of a shape take.
+// bytesOf returns the number of bytes of a shape's elements.
 func bytesOf(op string, of gt.Dtype, shape gt.Shape) (int64, error) {
 	dt, ok := typeOf(of)
 	if !ok {
@@ -165,7 +165,7 @@ func tensors(t gt.DenseTensor, others []gt.DenseTensor) []gt.Tensor {
 	return all
 }
 
-// either keeps a nil *Dense from becoming a Tensor.
+// either prevents a nil *Dense from becoming a non-nil Tensor.
 func either(t *gt.Dense, err error) (gt.Tensor, error) {
 	if err != nil {
 		return nil, err

@@ -13,23 +13,23 @@ import (
 	gt "gorgonia.org/tensor"
 )
 
-// NonStdAlloc says that tensors get their memory of Alloc.
+// NonStdAlloc says that Alloc allocates tensors' memory.
 func (*Device) NonStdAlloc() {}
 
-// AllocAccessible reports that the memory is not for Go code to read and write.
+// AllocAccessible reports that Go code cannot access the memory.
 func (*Device) AllocAccessible() bool { return false }
 
-// WorksWith reports that any order of elements will do.
+// WorksWith reports that any order of elements works.
 func (*Device) WorksWith(gt.DataOrder) bool { return true }
 
-// block is memory of a device to gorgonia.
+// block is memory of a device, in gorgonia's form.
 type block struct{ address, size uintptr }
 
 func (b block) Uintptr() uintptr { return b.address }
 func (b block) MemSize() uintptr { return b.size }
 
-// Alloc returns memory of the device, whose address is not one that anybody can read.
-// What is in it is undefined.
+// Alloc returns memory of the device, at an address that cannot be read. Its content is
+// undefined.
 func (e *Device) Alloc(size int64) (gt.Memory, error) { return e.alloc("Alloc", size) }
 
 func (e *Device) alloc(op string, size int64) (gt.Memory, error) {
@@ -42,7 +42,7 @@ func (e *Device) alloc(op string, size int64) (gt.Memory, error) {
 	}
 	x, err := tensor.Empty(e.s, layout.Uint8, size)
 	if err == nil {
-		err = tensor.Keep(x) // Free releases it, no scope of the caller's
+		err = tensor.Keep(x) // Free releases it, not a scope of the caller
 	}
 	if err != nil {
 		addresses.give(address)
@@ -54,8 +54,8 @@ func (e *Device) alloc(op string, size int64) (gt.Memory, error) {
 	return block{address, uintptr(size)}, nil
 }
 
-// Free gives memory back that Alloc returned, or that a tensor begins with, in order
-// after the work on it. All of it is freed, whatever size says.
+// Free frees memory from Alloc, or memory that a tensor begins with, in order after the work on
+// it. All of it is freed, whatever the size.
 func (e *Device) Free(m gt.Memory, _ int64) error {
 	const op = "Free"
 	if m.MemSize() == 0 {
@@ -79,7 +79,7 @@ func (e *Device) Free(m gt.Memory, _ int64) error {
 	return b.Release()
 }
 
-// find returns the block that memory is in, and how many bytes of the block come before.
+// find returns the block that contains memory, and the offset in the block in bytes.
 func (e *Device) find(op string, m gt.Memory) (*tensor.Tensor, int64, error) {
 	address := m.Uintptr()
 	start, ours := startOf(address)
@@ -98,8 +98,8 @@ func noMemory(op string, address uintptr) error {
 	return layout.Errorf(device.ErrInvalid, op, "%#x is not memory of this engine: it is another's, or has been freed", address)
 }
 
-// Memcpy copies as many bytes as the shorter one has, between memory of the device, or
-// between that and the host's.
+// Memcpy copies as many bytes as the shorter one has, within memory of the device, or between
+// it and the host.
 func (e *Device) Memcpy(dst, src gt.Memory) error {
 	const op = "Memcpy"
 	n := int64(min(dst.MemSize(), src.MemSize()))
@@ -142,7 +142,7 @@ func (e *Device) run(op string, m gt.Memory, n int64) (device.Operand, error) {
 	return device.Operand{Buffer: b.Operand().Buffer, Layout: l, Type: layout.Uint8}, err
 }
 
-// read fills dst from the device, and waits for that.
+// read fills dst from the device, and waits.
 func (e *Device) read(op string, dst []byte, src gt.Memory) error {
 	b, at, err := e.find(op, src)
 	if err != nil {
@@ -151,14 +151,14 @@ func (e *Device) read(op string, dst []byte, src gt.Memory) error {
 	return layout.Named(op, e.s.Queue().Read(dst, b.Operand().Buffer, at))
 }
 
-// bytesAt returns memory of the host's as bytes.
+// bytesAt returns host memory as bytes.
 func bytesAt(m gt.Memory) []byte {
 	address := m.Uintptr()
 	return unsafe.Slice(*(**byte)(unsafe.Pointer(&address)), m.MemSize())
 }
 
-// Memset sets all elements of a tensor or a view to a value of their type; of other
-// memory, all that it has room for.
+// Memset sets all elements of a tensor or a view to a value of their type; for other memory,
+// all elements that fit.
 func (e *Device) Memset(m gt.Memory, value any) error {
 	const op = "Memset"
 	v := reflect.ValueOf(value)
@@ -188,7 +188,7 @@ func (e *Device) Memset(m gt.Memory, value any) error {
 	return layout.Named(op, e.s.Queue().Fill(x.Operand(), raw))
 }
 
-// fill sets memory to elements of a type that are all the same.
+// fill sets memory to equal elements of a type.
 func (e *Device) fill(op string, m gt.Memory, dt layout.DType, element []byte) error {
 	n, width := int64(m.MemSize()), int64(len(element))
 	if n%width != 0 {
@@ -223,7 +223,7 @@ func (e *Device) Memclr(m gt.Memory) {
 	}
 }
 
-// hostBytes is memory of the host's.
+// hostBytes is host memory.
 type hostBytes []byte
 
 func (b hostBytes) Uintptr() uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(b))) }

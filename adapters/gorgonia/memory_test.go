@@ -14,7 +14,7 @@ import (
 	gt "gorgonia.org/tensor"
 )
 
-// isCause is errors.Is, also through gorgonia's own wrapping.
+// isCause is errors.Is, also through gorgonia's wrapping.
 func isCause(err, kind error) bool {
 	for err != nil {
 		if errors.Is(err, kind) {
@@ -58,7 +58,7 @@ func TestDeviceMemory(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, e.Memcpy(m, x))
 		require.NoError(t, e.Memset(m, byte(1)))
-		require.NoError(t, e.Memcpy(m, column)) // what the view spans
+		require.NoError(t, e.Memcpy(m, column)) // the range of the view
 		assert.Equal(t, []int32{-1, 7, 7, -1, 0x01010101, 0x01010101}, accessible[int32](t, e, m))
 		require.NoError(t, e.Memset(m, math.Float64frombits(1<<32)))
 		assert.Equal(t, []int32{0, 1, 0, 1, 0, 1}, accessible[int32](t, e, m))
@@ -119,7 +119,7 @@ func TestDeviceRefusesMemory(t *testing.T) {
 	refused(t, err, "no stream")
 }
 
-// A scope of the stream's does not free what the engine has.
+// A scope of the stream does not free the engine's memory.
 func TestDeviceMemoryOutlivesScopes(t *testing.T) {
 	onDevices(t, func(t *testing.T, e *gorgonia.Device, s *tensor.Stream) {
 		scope := tensor.NewScope(s)
@@ -134,7 +134,7 @@ func TestDeviceMemoryOutlivesScopes(t *testing.T) {
 	})
 }
 
-// Addresses are handed out again, but not at once, and never to two at a time.
+// Addresses are reused, but not immediately, and are never in use twice.
 func TestAddresses(t *testing.T) {
 	s := tensor.Host()
 	tensor.CheckLeaks(t, s)

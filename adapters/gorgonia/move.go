@@ -11,8 +11,8 @@ import (
 	gt "gorgonia.org/tensor"
 )
 
-// transpose moves the elements of t, whose strides are those of a transposition that is
-// yet to be done, so that they lie in the same memory by other strides.
+// transpose moves the elements of t, whose strides describe a pending transposition, so that
+// they lie in the same memory with other strides.
 func transpose(p place, op string, t *gt.Dense, strides []int) error {
 	to, err := stridesOf(op, t.Shape(), strides)
 	if err != nil {
@@ -44,7 +44,7 @@ func transpose(p place, op string, t *gt.Dense, strides []int) error {
 	return layout.Named(op, y.CopyFrom(moved))
 }
 
-// materialize returns a view's elements in memory of their own.
+// materialize returns a view's elements in their own memory.
 func materialize(p place, op string, t *gt.Dense) (*gt.Dense, error) {
 	return build(p, op, t.Dtype(), t.Shape(), part{from: t})
 }
@@ -69,7 +69,7 @@ func concat(p place, op string, axis int, all []*gt.Dense) (*gt.Dense, error) {
 	return build(p, op, all[0].Dtype(), shape, parts...)
 }
 
-// stack joins tensors of one shape along an axis that they have not.
+// stack joins tensors of one shape along a new axis.
 func stack(p place, op string, axis int, all []*gt.Dense) (*gt.Dense, error) {
 	shape := all[0].Shape()
 	if axis < 0 || axis > len(shape) {
@@ -91,13 +91,14 @@ func stack(p place, op string, axis int, all []*gt.Dense) (*gt.Dense, error) {
 	return build(p, op, all[0].Dtype(), slices.Insert(slices.Clone(shape), axis, len(all)), parts...)
 }
 
-// part is what a tensor gets from another one: all elements, to those that into finds.
+// part is the contribution of one tensor to another: all its elements, to the places that into
+// returns.
 type part struct {
 	from *gt.Dense
 	into func(layout.Layout) (layout.Layout, error) // nil: all
 }
 
-// build returns a new tensor put together from parts.
+// build returns a new tensor assembled from parts.
 func build(p place, op string, of gt.Dtype, shape gt.Shape, parts ...part) (*gt.Dense, error) {
 	all := make([]tensor.Part, len(parts))
 	for i, part := range parts {
@@ -120,7 +121,7 @@ func build(p place, op string, of gt.Dtype, shape gt.Shape, parts ...part) (*gt.
 	return out, written.Release()
 }
 
-// fresh returns a new tensor, and the same as one of Restride's.
+// fresh returns a new tensor, also as one of Restride.
 func fresh(p place, op string, of gt.Dtype, shape gt.Shape) (*gt.Dense, *tensor.Tensor, error) {
 	out, err := p.empty(op, of, shape)
 	if err != nil {
@@ -133,5 +134,5 @@ func fresh(p place, op string, of gt.Dtype, shape gt.Shape) (*gt.Dense, *tensor.
 	return out, y, nil
 }
 
-// discard gives back the memory of a tensor that nobody gets.
+// discard frees the memory of a tensor that is not returned.
 func discard(t *gt.Dense) error { return t.Engine().Free(t, int64(t.MemSize())) }

@@ -15,8 +15,8 @@ import (
 )
 
 // TestAgainstStdEng runs random operations on random tensors, by their shapes, types and
-// slices, and holds results against what StdEng makes of the same, to the byte, and
-// against index arithmetic. What was taken up must be given back.
+// slices, and compares results with StdEng's, byte for byte, and with index arithmetic. All
+// memory must be freed.
 func TestAgainstStdEng(t *testing.T) {
 	onEngines(t, func(t *testing.T, s subject) {
 		tensor.CheckLeaks(t, s.stream)
@@ -28,20 +28,20 @@ func TestAgainstStdEng(t *testing.T) {
 		for i := 0; i < operations && !t.Failed(); {
 			i += (&pair{t: t, r: r, s: s}).run()
 			if i%1000 == 0 {
-				runtime.GC() // addresses of a device are no pointers to it
+				runtime.GC() // addresses of a device do not keep it alive
 			}
 		}
 	})
 }
 
-// pair is a tensor of StdEng's, and the same of the engine under test.
+// pair is a tensor of StdEng, and the same of the engine under test.
 type pair struct {
 	t    *testing.T
 	r    *rand.Rand
 	s    subject
 	std  *gt.Dense
 	ours *gt.Dense
-	made []gt.Tensor // of ours, to be freed
+	made []gt.Tensor // of the engine under test, to be freed
 	log  string
 }
 
@@ -131,7 +131,7 @@ func (p *pair) materialize() {
 	want := content(p.std)
 	y, err := p.s.materialize(p.ours)
 	if err == nil && y == gt.Tensor(p.ours) {
-		return // as it is
+		return // unchanged
 	}
 	p.result(func() (*gt.Dense, error) { return p.std.Materialize().(*gt.Dense), nil }, y, err, want)
 }
@@ -201,11 +201,11 @@ func (p *pair) repeat() {
 		}
 	}
 	y, err := p.ours.Repeat(axis, repeats...)
-	// StdEng's own result is right for some tensors only: see docs/upstream/gorgonia-tensor.md.
+	// StdEng's result is right for some tensors only: see docs/upstream/gorgonia-tensor.md.
 	p.result(func() (*gt.Dense, error) { return nil, nil }, y, err, want)
 }
 
-// around returns how many elements there are before an axis, and how many bytes behind.
+// around returns the number of elements before an axis, and of bytes after it.
 func around(x *gt.Dense, axis int) (outer, inner int) {
 	outer, inner = 1, int(x.Dtype().Size())
 	for i, n := range x.Shape() {
@@ -220,7 +220,7 @@ func around(x *gt.Dense, axis int) (outer, inner int) {
 
 func row(x []byte, i, n int) []byte { return x[i*n : (i+1)*n] }
 
-// result takes over what StdEng and the engine under test return.
+// result records the results of StdEng and the engine under test.
 func (p *pair) result(std func() (*gt.Dense, error), y gt.Tensor, err error, want []byte) {
 	require.NoError(p.t, err, p.log)
 	p.made = append(p.made, y)
@@ -233,8 +233,8 @@ func (p *pair) result(std func() (*gt.Dense, error), y gt.Tensor, err error, wan
 	p.check(x, p.ours, want)
 }
 
-// attempt runs StdEng. There is no result where it panics, as it does for some views, or
-// takes a slice of a tensor after T, or one with an axis of extent 1, for contiguous: see
+// attempt runs StdEng. There is no result where it panics, as for some views, or mistakes a
+// slice of a tensor after T, or one with an axis of extent 1, for contiguous: see
 // docs/upstream/gorgonia-tensor.md.
 func (p *pair) attempt(std func() (*gt.Dense, error)) (x *gt.Dense) {
 	contiguous := slices.Equal(p.std.Strides(), p.std.Shape().CalcStrides())

@@ -11,7 +11,7 @@ import (
 	"github.com/restride/restride/internal/readme"
 )
 
-// The README's program builds without cgo, runs, and prints what it says.
+// The README's program builds without cgo, runs, and prints the documented output.
 func TestReadme(t *testing.T) {
 	program, built := readme.Build(t, "CGO_ENABLED=0")
 	out, err := exec.Command(built).CombinedOutput()

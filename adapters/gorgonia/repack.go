@@ -14,19 +14,19 @@ import (
 	gt "gorgonia.org/tensor"
 )
 
-// Repack is another order for the elements of an array in row-major order: they are seen
-// with the extents Shape, and the axes of that are brought into the order Axes. It is what
-// Reshape, T, Reshape and Transpose make of a tensor, for elements of any type, those that
-// gorgonia has not among them: they are moved, not converted.
+// Repack is another order for the elements of an array in row-major order: they are seen with
+// the extents Shape, and the axes of that are brought into the order Axes. It is the result of
+// Reshape, T, Reshape and Transpose on a tensor, for elements of any type, including types that
+// gorgonia lacks: they are moved, not converted.
 type Repack struct {
 	Shape []int
 	Axes  []int
 }
 
 // Rotary is the repack of the weights of queries and keys, [rows, ...], from models whose
-// rotary embeddings turn the halves of each head (Hugging Face's Llama) for those that turn
-// neighbours (GGUF's): [heads, 2, rows/heads/2, ...] by (0, 2, 1, ...). heads are those of
-// the matrix: of keys there may be fewer.
+// rotary embeddings rotate the halves of each head (Hugging Face's Llama) to models that rotate
+// neighbours (GGUF's): [heads, 2, rows/heads/2, ...] by (0, 2, 1, ...). heads is the matrix's
+// number: keys may have fewer.
 func Rotary(heads int, shape ...int) (Repack, error) {
 	if len(shape) == 0 || heads <= 0 || shape[0] < 0 || shape[0]%heads != 0 || shape[0]/heads%2 != 0 {
 		return Repack{}, layout.Errorf(device.ErrInvalid, "Rotary", "shape %v: the rows must be %d heads of an even number", shape, heads)
@@ -39,7 +39,7 @@ func Rotary(heads int, shape ...int) (Repack, error) {
 }
 
 // Bytes writes the repacked elements of src, of a type of whole bytes, to dst. The two must
-// be as long as the elements take, and have no byte in common.
+// have exactly the elements' length, and must not overlap.
 func (r Repack) Bytes(dst, src []byte, t layout.DType) error {
 	const op = "Repack"
 	n, err := r.size(op, t)
@@ -73,16 +73,16 @@ func Repacked[T layout.Element](r Repack, x []T) ([]T, error) {
 	return out, r.move(op, rawOf(out), rawOf(x), t)
 }
 
-// Copy repacks elements of a type of whole bytes on their way from src to dst, and returns
-// how many bytes it has written. It has as much of them in memory, twice, as the first
-// axis that moves and those behind it take, or a few MiB: of Rotary, a head.
+// Copy repacks elements of a type of whole bytes from src to dst, and returns the number of
+// bytes written. It holds two pieces in memory: the first axis that moves and those after it,
+// or a few MiB; for Rotary, a head.
 func (r Repack) Copy(dst io.Writer, src io.Reader, t layout.DType) (written int64, err error) {
 	const op = "Repack"
 	n, err := r.size(op, t)
 	if err != nil || n == 0 {
 		return 0, err
 	}
-	piece, left := r, int64(1) // of the axes that move; how often there is one
+	piece, left := r, int64(1) // of the axes that move; their number
 	for len(piece.Axes) > 1 && piece.Axes[0] == 0 {
 		left *= int64(piece.Shape[0])
 		piece = piece.behind()
@@ -115,10 +115,10 @@ func (r Repack) Copy(dst io.Writer, src io.Reader, t layout.DType) (written int6
 	return written, nil
 }
 
-// batch is how many bytes Copy moves at a time, if pieces are smaller.
+// batch is the number of bytes that Copy moves at a time, if pieces are smaller.
 const batch = 8 << 20
 
-// behind is the repack of the axes behind the first, which stays where it is.
+// behind is the repack of the axes after the first, which does not move.
 func (r Repack) behind() Repack {
 	axes := slices.Clone(r.Axes[1:])
 	for i := range axes {
@@ -136,9 +136,8 @@ func (r Repack) times(n int64) Repack {
 	return Repack{Shape: slices.Insert(slices.Clone(r.Shape), 0, int(n)), Axes: axes}
 }
 
-// Dense returns the repacked elements of a tensor of any engine whose memory is the host's,
-// or of a Device, as a new one of the same shape and engine. The elements of a view count
-// in their order.
+// Dense returns the repacked elements of a tensor of any engine in host memory, or of a Device,
+// as a new one of the same shape and engine. The elements of a view are in the view's order.
 func (r Repack) Dense(t *gt.Dense) (*gt.Dense, error) {
 	const op = "Repack"
 	all, err := denses(op, t)
@@ -188,7 +187,7 @@ func (r Repack) dense(op string, p place, t *gt.Dense) (*gt.Dense, error) {
 	return out, nil
 }
 
-// size checks a repack, and returns how many bytes its elements take.
+// size checks a repack, and returns the number of bytes of its elements.
 func (r Repack) size(op string, t layout.DType) (int64, error) {
 	if !t.Storable() || t.Bits() == 0 || t.Bits()%8 != 0 {
 		return 0, layout.Errorf(device.ErrUnsupported, op, "elements of type %v are no whole bytes", t)
@@ -208,7 +207,7 @@ func (r Repack) size(op string, t layout.DType) (int64, error) {
 	return n, nil
 }
 
-// move is Bytes of what has been checked.
+// move is Bytes after the checks.
 func (r Repack) move(op string, dst, src []byte, t layout.DType) error {
 	dims := layout.ShapeOf(r.Shape...)
 	x, err := tensor.FromHostBytes(t, src, dims...)
@@ -244,7 +243,7 @@ func rawOf[T layout.Element](x []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), len(x)*int(unsafe.Sizeof(one)))
 }
 
-// share reports whether two slices have a byte in common.
+// share reports whether two slices overlap.
 func share(a, b []byte) bool {
 	first, second := uintptr(unsafe.Pointer(unsafe.SliceData(a))), uintptr(unsafe.Pointer(unsafe.SliceData(b)))
 	return len(a) > 0 && len(b) > 0 && first < second+uintptr(len(b)) && second < first+uintptr(len(a))

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A writer that takes fewer bytes than it was given, and says nothing.
+// A writer that silently writes fewer bytes than given.
 func TestBugRepackCopyShortWrite(t *testing.T) {
 	p := gorgonia.Repack{Shape: []int{2, 3}, Axes: []int{1, 0}}
 	for _, takes := range []int{0, 5} {
@@ -48,7 +48,7 @@ func TestBugRepackFileNilRule(t *testing.T) {
 	require.NoFileExists(t, dst)
 }
 
-// The source is not replaced, whatever the name of the file to write.
+// The source is not replaced, whatever the name of the output.
 func TestBugRepackFileOverItsSource(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
@@ -56,7 +56,7 @@ func TestBugRepackFileOverItsSource(t *testing.T) {
 	writeWeights(t, at("in2"+checkpoint.Partial))
 	require.NoError(t, os.Link(at("in"), at("hard")))
 	same := map[string]string{at("in"): at("in"), dir + "/./in": at("in"), at("hard"): at("in"), at("in2"): at("in2" + checkpoint.Partial)}
-	if os.Symlink(at("in"), at("soft")) == nil { // Windows asks for a privilege
+	if os.Symlink(at("in"), at("soft")) == nil { // Windows requires a privilege
 		same[at("soft")] = at("in")
 	}
 	for dst, src := range same {
@@ -70,7 +70,7 @@ func TestBugRepackFileOverItsSource(t *testing.T) {
 	}
 }
 
-// A file keeps its permissions, and a new one gets none that the source has not.
+// A file keeps its permissions, and a new one gets only permissions of the source.
 func TestBugRepackFilePermissions(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("files have no such permissions")

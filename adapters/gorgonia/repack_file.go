@@ -12,11 +12,10 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// RepackFile writes the file dst, safetensors or GGUF as src is, whose tensors are those of
-// src, but for those that rule returns a repack for, which may be told by name and shape,
-// outermost extent first. A tensor keeps type and shape. dst comes out whole or not at all,
-// with the permissions of the file that it replaces, or else of src; it must be another file
-// than src.
+// RepackFile writes the file dst, safetensors or GGUF like src, with the tensors of src. It
+// repacks those for which rule, given name and shape, outermost extent first, returns a repack.
+// A tensor keeps type and shape. dst is written completely or not at all, with the permissions
+// of the file that it replaces, otherwise of src; it must not be the same file as src.
 //
 //	err := gorgonia.RepackFile("out.safetensors", "model.safetensors", func(name string, shape []int) (*gorgonia.Repack, error) {
 //		if !strings.HasSuffix(name, "q_proj.weight") {
@@ -46,7 +45,7 @@ func RepackFile(dst, src string, rule func(name string, shape []int) (*Repack, e
 		}
 		header.Tensors[i] = &checkpoint.Tensor{Name: t.Name, Type: t.Type, Dims: t.Dims}
 	}
-	// No later run goes on with what this one leaves: its rule may be another.
+	// No later run continues this one's partial file: its rule may differ.
 	w, err := checkpoint.Create(dst, header, strconv.FormatInt(time.Now().UnixNano(), 36))
 	if err != nil {
 		return err
@@ -73,7 +72,7 @@ func RepackFile(dst, src string, rule func(name string, shape []int) (*Repack, e
 	return w.Commit()
 }
 
-// distinct refuses to write to the source, by whatever name.
+// distinct refuses to write to the source, under any name.
 func distinct(op, dst, src string) error {
 	source, err := os.Stat(src)
 	if err != nil {
@@ -87,8 +86,8 @@ func distinct(op, dst, src string) error {
 	return nil
 }
 
-// permit gives the partial file the permissions of the file that it will replace, or those
-// of the source, as far as new files get them.
+// permit gives the partial file the permissions of the file that it will replace, or the
+// source's, within those of new files.
 func permit(dst, src string) error {
 	partial := dst + checkpoint.Partial
 	old, err := os.Stat(dst)

@@ -21,7 +21,7 @@ import (
 	gt "gorgonia.org/tensor"
 )
 
-// byGorgonia is what converters of models do with gorgonia's tensors.
+// byGorgonia is the usual code of model converters with gorgonia's tensors.
 func byGorgonia(t *testing.T, r gorgonia.Repack, x []float32, shape ...int) []float32 {
 	y := gt.New(gt.WithShape(shape...), gt.WithBacking(append([]float32(nil), x...)))
 	require.NoError(t, y.Reshape(r.Shape...))
@@ -79,7 +79,7 @@ func TestRotary(t *testing.T) {
 	refused(t, err, "0 heads")
 }
 
-// TestRepack rearranges random shapes, by each of the ways.
+// TestRepack rearranges random shapes, in each of the ways.
 func TestRepack(t *testing.T) {
 	r := seeded(t)
 	for range 300 {
@@ -89,7 +89,7 @@ func TestRepack(t *testing.T) {
 			p.Shape = append(p.Shape, r.IntN(7))
 			n *= p.Shape[len(p.Shape)-1]
 		}
-		keep := r.IntN(len(p.Shape) + 1) // axes that stay
+		keep := r.IntN(len(p.Shape) + 1) // axes that do not move
 		for i := range p.Shape {
 			p.Axes = append(p.Axes, i)
 		}

@@ -13,7 +13,7 @@ import (
 	gt "gorgonia.org/tensor"
 )
 
-// repeat returns a new tensor with the elements of t along an axis again and again.
+// repeat returns a new tensor that repeats the elements of t along an axis.
 func repeat(p place, op string, t *gt.Dense, axis int, repeats []int) (*gt.Dense, error) {
 	r, err := repetitionOf(op, t.Shape(), axis, repeats)
 	if err != nil {
@@ -54,11 +54,11 @@ func repeatInto(p place, op string, reuse, t *gt.Dense, axis int, repeats []int)
 type repetition struct {
 	in, out layout.Shape
 	axis    int
-	counts  []int // one of each slice along the axis, or one for all
+	counts  []int // one for each slice along the axis, or one for all
 }
 
 // repetitionOf applies gorgonia's rules: AllAxes flattens, and scalars and vectors may be
-// repeated along an axis more than they have.
+// repeated along one more axis than they have.
 func repetitionOf(op string, shape gt.Shape, axis int, counts []int) (r repetition, err error) {
 	r = repetition{in: layout.ShapeOf(shape...), axis: axis, counts: counts}
 	switch {
@@ -125,7 +125,7 @@ func (r *repetition) run(p place, op string, y *tensor.Tensor, t *gt.Dense) erro
 	return r.take(op, y, flat)
 }
 
-// spread repeats all elements alike: those of y are an axis more, on which x has one.
+// spread repeats all elements equally: y gets one more axis, along which x is broadcast.
 func (r *repetition) spread(op string, y, x *tensor.Tensor) error {
 	one, err := x.Unsqueeze(r.axis + 1)
 	if err != nil {
@@ -146,7 +146,7 @@ func (r *repetition) spread(op string, y, x *tensor.Tensor) error {
 	return layout.Named(op, to.CopyFrom(all))
 }
 
-// take repeats each element as often as its count says.
+// take repeats each element by its own count.
 func (r *repetition) take(op string, y, x *tensor.Tensor) error {
 	n := r.out[r.axis]
 	indices, err := budget.Make[int64](budget.Process(), op, n)

@@ -17,20 +17,20 @@ import (
 	gt "gorgonia.org/tensor"
 )
 
-// types are those that both engines move.
+// types are the types that both engines move.
 var types = []gt.Dtype{gt.Bool, gt.Int8, gt.Int16, gt.Int32, gt.Int64, gt.Int, gt.Uint8, gt.Uint16, gt.Uint32,
 	gt.Uint64, gt.Uint, gt.Uintptr, gt.Float32, gt.Float64, gt.Complex64, gt.Complex128}
 
 // subject is an engine under test.
 type subject struct {
 	stream      *tensor.Stream
-	put         func(*gt.Dense) (*gt.Dense, error) // a copy, of the engine
-	get         func(gt.Tensor) (*gt.Dense, error) // a copy, on the host
+	put         func(*gt.Dense) (*gt.Dense, error) // copies to the engine
+	get         func(gt.Tensor) (*gt.Dense, error) // copies to the host
 	materialize func(gt.Tensor) (gt.Tensor, error)
 	free        func(gt.Tensor) error
 }
 
-// onEngines runs a test for each engine: Host, and Device on every device there is.
+// onEngines runs a test for each engine: Host, and Device on every available device.
 func onEngines(t *testing.T, test func(t *testing.T, s subject)) {
 	t.Run("host", func(t *testing.T) { test(t, hostSubject()) })
 	onDevices(t, func(t *testing.T, e *gorgonia.Device, s *tensor.Stream) {
@@ -103,8 +103,7 @@ func random(r *rand.Rand, of gt.Dtype, shape ...int) *gt.Dense {
 	return x
 }
 
-// content is the elements of a tensor in row-major order, found one by one by its
-// strides.
+// content is the elements of a tensor in row-major order, located one by one by its strides.
 func content(x *gt.Dense) []byte {
 	var out []byte
 	size := int(x.Dtype().Size())
@@ -122,5 +121,5 @@ func content(x *gt.Dense) []byte {
 	return out
 }
 
-// refusals are the kinds of error, of which every refusal is one.
+// refusals are the kinds of error; every refusal is one of these.
 var refusals = []error{device.ErrInvalid, device.ErrUnsupported, device.ErrOutOfMemory}

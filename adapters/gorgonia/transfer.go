@@ -10,7 +10,7 @@ import (
 	gt "gorgonia.org/tensor"
 )
 
-// ToDevice returns a tensor of the host's as a contiguous one of the device's.
+// ToDevice returns a contiguous copy of a host tensor on the device.
 func (e *Device) ToDevice(t gt.Tensor) (*gt.Dense, error) {
 	const op = "ToDevice"
 	all, foreign, err := Host{}.operands(op, t)
@@ -44,8 +44,8 @@ func (e *Device) ToDevice(t gt.Tensor) (*gt.Dense, error) {
 	return out, nil
 }
 
-// ToHost returns a tensor of the device's, or a view, as a contiguous one of engine Host.
-// It waits for the work on it.
+// ToHost returns a contiguous copy of a device's tensor or view, with engine Host. It waits for
+// the work on it.
 func (e *Device) ToHost(t gt.Tensor) (*gt.Dense, error) {
 	const op = "ToHost"
 	all, err := denses(op, t)

@@ -1,6 +1,6 @@
-// Package onnxruntime has ONNX Runtime run what a session of package onnx cannot: nodes that
-// are no layout, in groups as large as can be. Layout operators between them are the
-// session's: views where strides allow.
+// Package onnxruntime makes ONNX Runtime run the nodes that a session of package onnx cannot,
+// those that are not layout operators, in groups as large as possible. The session runs layout
+// operators between them, as views where strides allow.
 //
 //	engine, err := onnxruntime.New(onnxruntime.Options{Library: "/usr/lib/libonnxruntime.so"})
 //	sess, err := onnx.NewSession(s, m, onnx.WithOperators(engine))
@@ -8,7 +8,7 @@
 // On the cpu device both work on the same memory. On others the inputs of a group are
 // transferred to the host, and its outputs to the device.
 //
-// It is an adapter to github.com/yalue/onnxruntime_go, and needs cgo, as that does.
+// It is an adapter to github.com/yalue/onnxruntime_go, and needs cgo, too.
 package onnxruntime
 
 import (
@@ -19,19 +19,19 @@ import (
 	ort "github.com/yalue/onnxruntime_go"
 )
 
-// Options are for New.
+// Options are options of New.
 type Options struct {
-	// Library is the path of ONNX Runtime's shared library. Without it, the system is asked
-	// for libonnxruntime.so (.dylib, onnxruntime.dll).
+	// Library is the path of ONNX Runtime's shared library. Without it, the system searches for
+	// libonnxruntime.so (.dylib, onnxruntime.dll).
 	Library string
-	// Session, if it is not nil, is given the options of each of ONNX Runtime's sessions,
-	// to set what it likes: threads, providers, custom operators. There is a session for
-	// each group, with threads of its own, which wait without spinning unless it says so.
+	// Session, if it is not nil, can change the options of each of ONNX Runtime's sessions:
+	// threads, providers, custom operators. There is a session for each group, with its own
+	// threads, which wait without spinning by default.
 	Session func(*ort.SessionOptions) error
 }
 
-// Engine is ONNX Runtime, as an onnx.Provider and onnx.Grouper. It may be used by many
-// sessions at once.
+// Engine is ONNX Runtime, as an onnx.Provider and onnx.Grouper. Many sessions may use it
+// concurrently.
 type Engine struct{ options Options }
 
 // New loads ONNX Runtime, which then stays in the process. If the program has initialised
@@ -43,11 +43,11 @@ func New(o Options) (*Engine, error) {
 	return &Engine{o}, nil
 }
 
-// domains are those of which ONNX Runtime has operators.
+// domains are the domains of ONNX Runtime's operators.
 var domains = []string{"", "ai.onnx.ml", "com.microsoft"}
 
-// Operator is onnx.Provider's: ONNX Runtime has what is in its domains, and functions of the
-// model.
+// Operator is onnx.Provider's: ONNX Runtime has the operators of its domains, and functions of
+// the model.
 func (e *Engine) Operator(n onnx.Node) (*onnx.Operator, error) {
 	_, function := n.Model.Function(n.Domain, n.Op, n.Overload)
 	if !function && !slices.Contains(domains, n.Domain) {
@@ -60,8 +60,8 @@ func (e *Engine) Operator(n onnx.Node) (*onnx.Operator, error) {
 	return e.newOperator(&m, slices.Concat(n.Inputs, n.Captured), n.Outputs).operator(n.Stream), nil
 }
 
-// Group is onnx.Grouper's. If the model declares the types of the group's inputs, what ONNX
-// Runtime refuses is an error here, else of the first run.
+// Group is onnx.Grouper's. If the model declares the types of the group's inputs, a refusal of
+// ONNX Runtime is an error here, otherwise of the first run.
 func (e *Engine) Group(g onnx.Group) (*onnx.Operator, error) {
 	var inputs, outputs []string
 	operands := []operand{}

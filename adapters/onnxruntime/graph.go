@@ -7,11 +7,12 @@ import (
 	"github.com/restride/restride/onnx/model"
 )
 
-// ONNX Runtime's Go binding has no tensors without axes (but scalars of which one must know
-// that they are), and gives out elements of Go's types only. So scalars go in and out as
-// tensors of one element, and other types come out as one that has all their values.
+// ONNX Runtime's Go binding does not support tensors without axes (except scalars that are
+// known to be scalars), and returns elements of Go's types only. So scalars are passed as
+// tensors of one element, and outputs of other types are converted to one that has all their
+// values.
 
-// carrier returns the type that outputs of a type come out as; Invalid: none.
+// carrier returns the type to which outputs of a type are converted; Invalid: none.
 func carrier(t layout.DType) layout.DType {
 	switch t {
 	case layout.Float32, layout.Float64, layout.Bool,
@@ -28,39 +29,39 @@ func carrier(t layout.DType) layout.DType {
 	return layout.Invalid
 }
 
-// graph is a model of an operator on its way to ONNX Runtime.
+// graph is an operator's model in preparation for ONNX Runtime.
 type graph struct {
 	*model.Model
 	inputs, outputs []string // in the order of calls
 	names           map[string]bool
-	axes            string // the constant of unsqueezed, if there is one
+	axes            string // the constant of unsqueezed, if any
 }
 
 // graph returns a model with typed inputs and without outputs.
 func (o *operator) graph(in []operand) *graph {
 	m, g := *o.model, *o.model.Graph
 	m.Graph = &g
-	m.IRVersion = max(m.IRVersion, 4) // the first with constants that are not inputs, too
+	m.IRVersion = max(m.IRVersion, 4) // the first version whose constants need not be inputs
 	if _, imported := m.Opsets[""]; !imported {
 		opsets := map[string]int64{"": 13} // for nodes of this file
 		maps.Copy(opsets, m.Opsets)
 		m.Opsets = opsets
 	}
-	g.Inputs, g.Outputs, g.ValueInfo = nil, nil, nil // what models declare of shapes may be wrong
+	g.Inputs, g.Outputs, g.ValueInfo = nil, nil, nil // models' declared shapes may be wrong
 	made := &graph{Model: &m, names: map[string]bool{}}
 	made.named(o.model.Graph)
 	g.Nodes = nil
 	for k, i := range o.takes {
 		made.input(o.inputs[i], in[k])
 	}
-	if len(o.takes) == 0 { // the binding's calls must have one
+	if len(o.takes) == 0 { // the binding's calls must have at least one
 		made.input(made.free("restride.none"), operand{layout.Float32, []int64{1}})
 	}
 	g.Nodes = append(g.Nodes, o.model.Graph.Nodes...)
 	return made
 }
 
-// named notes the names of all values, those of inner graphs among them.
+// named records the names of all values, including inner graphs'.
 func (g *graph) named(in *model.Graph) {
 	note := func(names ...string) {
 		for _, name := range names {
@@ -95,7 +96,7 @@ func (g *graph) named(in *model.Graph) {
 	}
 }
 
-// free returns a name that no value has, and notes it.
+// free returns an unused name, and records it.
 func (g *graph) free(name string) string {
 	for g.names[name] {
 		name += "_"
@@ -134,7 +135,7 @@ func (g *graph) unsqueezed(name string) string {
 	if g.Opsets[""] >= axesAreInput {
 		if g.axes == "" {
 			g.axes = g.free("restride.axes")
-			zero, _ := model.NewTensor(g.axes, []int64{0}, 1) // one element of one: no error
+			zero, _ := model.NewTensor(g.axes, []int64{0}, 1) // one element for one extent: no error
 			g.Graph.Initializers = append(g.Graph.Initializers[:len(g.Graph.Initializers):len(g.Graph.Initializers)], zero)
 		}
 		n.Inputs = append(n.Inputs, g.axes)
@@ -152,7 +153,7 @@ func (g *graph) cast(name string, to layout.DType) string {
 	return out
 }
 
-// withoutWeights takes the elements of large constants away: the types and shapes of outputs
+// withoutWeights removes the elements of large constants: the types and shapes of outputs
 // follow from the small ones.
 func (g *graph) withoutWeights() {
 	const small = 1 << 10 // bytes

@@ -22,7 +22,7 @@ import (
 // installed is where setup.sh puts packages.
 const installed = "../../build/onnxruntime"
 
-// needed returns the first file of a pattern in what setup.sh installs.
+// needed returns the first file that matches a pattern among setup.sh's packages.
 func needed(tb testing.TB, pattern string) string {
 	tb.Helper()
 	found, err := filepath.Glob(filepath.Join(installed, pattern))
@@ -49,7 +49,7 @@ func newEngine(tb testing.TB) *onnxruntime.Engine {
 	return e
 }
 
-// openOn returns a stream on a device of that name, of which nothing may be left in use.
+// openOn returns a stream on a device of that name, which must be empty in the end.
 func openOn(tb testing.TB, name string) *tensor.Stream {
 	tb.Helper()
 	dev, err := device.Open(name)

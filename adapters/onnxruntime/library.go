@@ -11,7 +11,7 @@ import (
 	ort "github.com/yalue/onnxruntime_go"
 )
 
-// loading guards the library's path, which onnxruntime_go has for all of the process.
+// loading guards the library's path, which onnxruntime_go keeps for the whole process.
 var loading sync.Mutex
 
 // load loads the library, once for the process.
@@ -29,7 +29,7 @@ func load(path string) error {
 	if err == nil {
 		return nil
 	}
-	// OrtApiBase.GetApi has nothing for a version of its API that is not known yet.
+	// OrtApiBase.GetApi returns nothing for a version of its API that it does not know.
 	if strings.HasSuffix(err.Error(), "Error setting ORT API base: 2") {
 		err = errors.New("it is older than the ONNX Runtime that onnxruntime_go is written for")
 	}

@@ -26,7 +26,7 @@ func upload(tb testing.TB, s *tensor.Stream, r *models.Model, in map[string]any)
 }
 
 // TestModels: real models give the outputs of ONNX Runtime alone to 1e-5, the first time and
-// when the shapes of what groups make are known.
+// when the shapes of groups' outputs are known.
 func TestModels(t *testing.T) {
 	for _, r := range models.All {
 		t.Run(r.Name, func(t *testing.T) { testModel(t, &r, "cpu") })

@@ -11,21 +11,21 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
-// operator is nodes that ONNX Runtime runs. It is given them when the types of their inputs
-// are known, which it needs and models need not declare: at the first call, mostly.
+// operator is nodes that ONNX Runtime runs. It loads them when the types of their inputs are
+// known, which it needs and models need not declare: mostly at the first call.
 type operator struct {
 	engine  *Engine
 	model   *model.Model
-	inputs  []string // of a call; "": left out
+	inputs  []string // of a call; "": omitted
 	outputs []string // of a call; "": not wanted
-	takes   []int    // the inputs of a call that are the model's: each once
+	takes   []int    // the inputs of a call that the model takes: each once
 
 	mutex    sync.Mutex
 	programs map[string]*program // by the types and ranks of inputs
 	closed   bool
 }
 
-// operand is the type and shape of a tensor. Extents that are not known are -1.
+// operand is the type and shape of a tensor. Unknown extents are -1.
 type operand struct {
 	dtype layout.DType
 	dims  []int64
@@ -51,7 +51,7 @@ func (e *Engine) newOperator(m *model.Model, inputs, outputs []string) *operator
 	return o
 }
 
-// operator returns the session's view of it.
+// operator returns the session's form of it.
 func (o *operator) operator(s *tensor.Stream) *onnx.Operator {
 	op := &onnx.Operator{Run: o.run, Types: o.types, Close: o.close}
 	if !s.IsHost() {
@@ -110,7 +110,7 @@ func hasUnknown(dims []int64) bool {
 	return false
 }
 
-// program returns what runs the nodes on inputs of certain types and ranks.
+// program returns the program for inputs of certain types and ranks.
 func (o *operator) program(in []operand) (*program, error) {
 	var key []byte
 	for _, x := range in {

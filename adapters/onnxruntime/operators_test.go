@@ -45,7 +45,7 @@ func run(t *testing.T, sess *onnx.Session, in onnx.Values) onnx.Values {
 	return out
 }
 
-// floats returns an output as floats, which it must have the shape and type of.
+// floats returns an output as floats, checking its shape and type.
 func floats(t *testing.T, out onnx.Values, name string, of layout.DType, dims ...int64) []float32 {
 	t.Helper()
 	x, err := out.Tensor(name)
@@ -62,8 +62,8 @@ func input(t *testing.T, s *tensor.Stream, of layout.DType, v []float32, dims ..
 	return held(t)(held(t)(tensor.FromSlice(s, v, dims...)).Cast(of, device.Rounding{}))
 }
 
-// TestTypes: scalars, tensors without elements, and types that Go has not go in and come
-// out, the first time and when shapes are known.
+// TestTypes: scalars, tensors without elements, and types that Go lacks are passed in and out,
+// the first time and when shapes are known.
 func TestTypes(t *testing.T) {
 	s := openOn(t, "cpu")
 	m := modelOf(list("half", "one", "none", "wide"), list("roots", "sum", "exps", "empty", "rows", "mean"),
@@ -89,7 +89,7 @@ func TestTypes(t *testing.T) {
 		require.Empty(t, floats(t, out, "rows", layout.Float64, 0, 3))
 		require.Equal(t, []float32{3.5}, floats(t, out, "mean", layout.Float64))
 	}
-	// Types and ranks are the call's, not the model's.
+	// Types and ranks come from the call, not from the model.
 	in["one"] = input(t, s, layout.Float64, []float32{0, 0}, 2)
 	require.Equal(t, []float32{1, 1}, floats(t, run(t, sess, in), "exps", layout.Float64, 2))
 }
@@ -103,8 +103,8 @@ func TestOldOpset(t *testing.T) {
 	require.Equal(t, []float32{6}, floats(t, out, "y", layout.Float32))
 }
 
-// TestViews: views go into a group as contiguous copies, and reports say so; what is
-// contiguous within other memory is not copied.
+// TestViews: views go into a group as contiguous copies, and reports say so; contiguous parts
+// of other memory are not copied.
 func TestViews(t *testing.T) {
 	s := openOn(t, "cpu")
 	m := modelOf(list("x"), list("y", "z"),
@@ -153,7 +153,7 @@ func TestDomains(t *testing.T) {
 	require.InDeltaSlice(t, []float32{0, 2 * .8413447}, floats(t, out, "y", layout.Float32, 2), 1e-5)
 }
 
-// TestWeights: large ones and those in files of their own.
+// TestWeights: large ones and those in separate files.
 func TestWeights(t *testing.T) {
 	const n = 600
 	w := make([]float32, n*n)
@@ -195,7 +195,7 @@ func TestNoInputs(t *testing.T) {
 	require.Equal(t, []float32{1, 1}, floats(t, out, "y", layout.Float32, 2))
 }
 
-// TestArithmeticOfMany: arithmetic of shapes is the session's, unless it is of many elements.
+// TestArithmeticOfMany: the session computes shapes, unless they have many elements.
 func TestArithmeticOfMany(t *testing.T) {
 	m := modelOf(list("x"), list("y"),
 		node("Shape", list("x"), list("shape")),
@@ -214,7 +214,7 @@ func TestArithmeticOfMany(t *testing.T) {
 	}
 }
 
-// TestPlan: what ONNX Runtime infers of shapes is in a plan.
+// TestPlan: a plan contains the shapes that ONNX Runtime infers.
 func TestPlan(t *testing.T) {
 	s := openOn(t, "cpu")
 	m := modelOf(list("x"), list("y"),
@@ -283,8 +283,8 @@ func TestCancelled(t *testing.T) {
 	require.Equal(t, []float32{4}, floats(t, run(t, sess, in), "y", layout.Float32))
 }
 
-// TestTransfers: on a device that is not the host's memory, groups are given their inputs by
-// transfers, and give their outputs so.
+// TestTransfers: on a device without host memory, groups get their inputs by transfers, and
+// return their outputs by transfers.
 func TestTransfers(t *testing.T) {
 	for _, name := range []string{"opencl:0", "cuda:0"} {
 		t.Run(name, func(t *testing.T) { testTransfers(t, name) })
@@ -327,8 +327,7 @@ func TestOtherDomainsAlone(t *testing.T) {
 	require.Equal(t, []float32{0}, floats(t, out, "y", layout.Float32))
 }
 
-// TestBugNamesOfTheAdapter: models may have values with the names that the adapter gives to
-// its own.
+// TestBugNamesOfTheAdapter: models may have values with names that the adapter uses.
 func TestBugNamesOfTheAdapter(t *testing.T) {
 	s := openOn(t, "cpu")
 	inner := &model.Graph{Name: "inner", Outputs: values("restride.cast.half"), Nodes: []model.Node{

@@ -17,21 +17,21 @@ type program struct {
 	outputs []output
 
 	mutex  sync.Mutex
-	shapes map[string][][]int64 // of outputs, by those of inputs
+	shapes map[string][][]int64 // of outputs, by the inputs' shapes
 	varies bool                 // they depend on elements, too
 }
 
-// output is a wanted output, as ONNX Runtime has it.
+// output is a wanted output in ONNX Runtime's form.
 type output struct {
 	operand      // of the value
 	ranked  bool // its number of axes is known
 	index   int  // of the call's outputs
 }
 
-// carried returns the type that it comes out as.
+// carried returns the type to which it is converted.
 func (o *output) carried() layout.DType { return carrier(o.dtype) }
 
-// unsqueezed reports whether it comes out with an axis of 1 before its own.
+// unsqueezed reports whether it has an additional axis of 1 in front.
 func (o *output) unsqueezed() bool { return !o.ranked || len(o.dims) == 0 }
 
 // compile makes a program for inputs of certain types and ranks.
@@ -67,13 +67,13 @@ func (o *operator) compile(in []operand) (*program, error) {
 	return p, nil
 }
 
-// describe has ONNX Runtime infer the types and shapes of the outputs.
+// describe makes ONNX Runtime infer the types and shapes of the outputs.
 func (o *operator) describe(in []operand) ([]output, error) {
 	describe := func(weights bool) (outputs []output, err error) {
 		g := o.graph(in)
 		for i, name := range o.outputs {
 			if name != "" {
-				g.output(g.unsqueezed(name)) // else none would be like an unknown number of axes
+				g.output(g.unsqueezed(name)) // otherwise none would look like an unknown number of axes
 				outputs = append(outputs, output{index: i})
 			}
 		}
@@ -89,7 +89,7 @@ func (o *operator) describe(in []operand) ([]output, error) {
 				return err
 			}
 			for i := range infos {
-				outputs[i].dtype = layout.DType(infos[i].DataType) // ONNX's numbers, both
+				outputs[i].dtype = layout.DType(infos[i].DataType) // both use ONNX's numbers
 				if dims := infos[i].Dimensions; len(dims) > 0 {
 					outputs[i].dims, outputs[i].ranked = dims[1:], true
 				}
@@ -99,13 +99,13 @@ func (o *operator) describe(in []operand) ([]output, error) {
 		return outputs, err
 	}
 	outputs, err := describe(false)
-	if err != nil { // some operators want theirs to be constants
+	if err != nil { // some operators require constant inputs
 		outputs, err = describe(true)
 	}
 	return outputs, err
 }
 
-// saved calls f with a file of a graph, as large weights need one, and options of a session.
+// saved calls f with a file of a graph, which large weights require, and options of a session.
 func (e *Engine) saved(g *graph, f func(path string, options *ort.SessionOptions) error) (err error) {
 	dir, err := os.MkdirTemp("", "restride-onnxruntime-")
 	if err != nil {
@@ -122,8 +122,7 @@ func (e *Engine) saved(g *graph, f func(path string, options *ort.SessionOptions
 		return failed(err)
 	}
 	defer func() { err = errors.Join(err, options.Destroy()) }()
-	// Threads that spin would take the processor from those of other groups; and what is an
-	// error is returned.
+	// Spinning threads would take the processor from other groups; errors are returned.
 	err = errors.Join(
 		options.AddSessionConfigEntry("session.intra_op.allow_spinning", "0"),
 		options.SetLogSeverityLevel(ort.LoggingLevelFatal))
@@ -138,7 +137,7 @@ func (e *Engine) saved(g *graph, f func(path string, options *ort.SessionOptions
 	return failed(f(path, options))
 }
 
-// failed is an error of ONNX Runtime's.
+// failed is an error of ONNX Runtime.
 func failed(err error) error {
 	if err == nil {
 		return nil

@@ -11,7 +11,7 @@ import (
 	"github.com/restride/restride/internal/readme"
 )
 
-// TestReadme: its program is the example, and prints what it says.
+// TestReadme: the README's program is the example, and prints the documented output.
 func TestReadme(t *testing.T) {
 	so, silero := library(t), needed(t, "silero_vad/data/silero_vad.onnx")
 	program, built := readme.Build(t)

@@ -18,8 +18,8 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
-// loads names, in the environment of this program, a library to load and nothing else: it
-// is loaded once in a process.
+// loads names, in the environment of this program, a library to load, and ends it: a process
+// can load only one.
 const loads = "RESTRIDE_TEST_LOADS"
 
 func TestMain(m *testing.M) {
@@ -31,7 +31,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestLibrary: what is no library, not ONNX Runtime's, or too old is a clear error.
+// TestLibrary: a file that is not a library, another library, or one that is too old, is a
+// clear error.
 func TestLibrary(t *testing.T) {
 	dir := t.TempDir()
 	compiled := func(name, source string) string {
@@ -61,7 +62,7 @@ func TestLibrary(t *testing.T) {
 	}
 }
 
-// oldRuntime is a library that knows no version of the API that is asked for.
+// oldRuntime is a library that does not know the requested version of the API.
 const oldRuntime = `
 struct base { const void *(*api)(unsigned); const char *(*version)(void); };
 static const void *api(unsigned version) { return 0; }
@@ -70,7 +71,7 @@ static struct base only = {api, version};
 struct base *OrtGetApiBase(void) { return &only; }
 `
 
-// TestRefuses: what ONNX Runtime has not, or cannot do, is an error that names the node.
+// TestRefuses: nodes that ONNX Runtime lacks, or cannot run, are errors that name the node.
 func TestRefuses(t *testing.T) {
 	engine := newEngine(t)
 	s := openOn(t, "cpu")

@@ -14,13 +14,13 @@ import (
 	ort "github.com/yalue/onnxruntime_go"
 )
 
-// values are tensors of ONNX Runtime over memory of ours.
+// values are tensors of ONNX Runtime over this module's memory.
 type values struct {
-	list []ort.Value // nil: yet to be made
+	list []ort.Value // nil: not made yet
 	pins runtime.Pinner
 }
 
-// add adds a tensor over memory. It has an axis at least.
+// add adds a tensor over memory. It has at least one axis.
 func (v *values) add(memory []byte, t layout.DType, dims []int64) error {
 	if len(dims) == 0 {
 		dims = []int64{1}
@@ -95,9 +95,9 @@ func releaseAll(list []*tensor.Tensor) error {
 	return errors.Join(errs...)
 }
 
-// outputsOn runs the session. ONNX Runtime writes where it is told to, if the shapes of the
-// outputs are known: those that they had the last time for the same shapes of inputs. Else
-// its binding copies them to memory of Go's.
+// outputsOn runs the session. ONNX Runtime writes to the given memory, if the shapes of the
+// outputs are known: those of the last run with the same shapes of inputs. Otherwise its
+// binding copies them to Go memory.
 func (p *program) outputsOn(home *tensor.Stream, ctx context.Context, in []ort.Value, operands []operand) ([]*tensor.Tensor, error) {
 	var key []byte
 	for _, x := range operands {
@@ -136,7 +136,7 @@ func (p *program) outputsOn(home *tensor.Stream, ctx context.Context, in []ort.V
 	return made, nil
 }
 
-// into has the outputs written to new tensors.
+// into makes new tensors and has the outputs written to them.
 func (p *program) into(home *tensor.Stream, ctx context.Context, in []ort.Value, shapes [][]int64) (made []*tensor.Tensor, err error) {
 	var out values
 	defer func() {
@@ -162,7 +162,7 @@ func (p *program) into(home *tensor.Stream, ctx context.Context, in []ort.Value,
 	return made, p.call(ctx, in, out.list)
 }
 
-// copied has ONNX Runtime make the outputs.
+// copied lets ONNX Runtime allocate the outputs.
 func (p *program) copied(home *tensor.Stream, ctx context.Context, in []ort.Value) (made []*tensor.Tensor, err error) {
 	out := make([]ort.Value, len(p.outputs))
 	if err := p.call(ctx, in, out); err != nil {
@@ -203,7 +203,7 @@ func (p *program) call(ctx context.Context, in, out []ort.Value) error {
 	return errors.Join(err, options.Destroy())
 }
 
-// finished returns an output as the session wants it: x, or in its place what is made of it.
+// finished returns an output in the session's form: x, or its conversion.
 func (o *output) finished(x *tensor.Tensor, s *tensor.Stream) (*tensor.Tensor, error) {
 	step := func(made *tensor.Tensor, err error) error {
 		if err == nil {
@@ -245,8 +245,8 @@ func memoryOf(x *tensor.Tensor) ([]byte, error) {
 	return memory[from/8:][:size], nil
 }
 
-// adopt returns a tensor over the memory of one of ONNX Runtime's binding, which is Go's and
-// outlives that.
+// adopt returns a tensor over the memory of a tensor of ONNX Runtime's binding, which is Go
+// memory and outlives it.
 func adopt(home *tensor.Stream, t layout.DType, v ort.Value) (*tensor.Tensor, error) {
 	memory, ok := goMemory(v)
 	if !ok {

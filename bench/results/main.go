@@ -1,14 +1,13 @@
-// Command results keeps what restride bench measured on machines, a file for each
-// machine and date beside this one, and writes tables of them into docs/speed.md and the
-// folder's README.md:
+// Command results keeps the reports of restride bench, a file for each machine and date next to
+// this one, and writes tables of them into docs/speed.md and the folder's README.md:
 //
 //	go run ./bench/results build/results.json   # adds a report, and writes the tables
-//	go run ./bench/results                      # writes them anew
+//	go run ./bench/results                      # only writes the tables
 //
 // A table stands between <!-- bench: KIND DEVICE... --> and <!-- /bench -->:
 //
-//	figures   what other libraries have been measured on, side by side with theirs
-//	roofline  what bounds the devices, side by side
+//	figures   the cases that other libraries have been measured on, side by side with theirs
+//	roofline  the bounds of the devices, side by side
 //	cases     every case of each device
 //
 // Each machine has a table, of its latest report that has all of the devices, at the first
@@ -61,7 +60,7 @@ func run(folder, page, name string, reports []string) error {
 	return nil
 }
 
-// update writes a page's tables anew.
+// update rewrites a page's tables.
 func update(page, folder string, all []kept) error {
 	old, err := file.Content(page, 16<<20)
 	if err != nil {
@@ -179,14 +178,14 @@ func rewrite(text, folder string, all []kept) (string, error) {
 	return out, errors.Join(errs...)
 }
 
-// measured is a report, and those of its devices that a table is of.
+// measured is a report, and the devices of a table in it.
 type measured struct {
 	kept
 	devices []*report.Result
 }
 
-// newest returns of each machine, the latest measured first, the newest report that has
-// all of the devices, at a size that caches do not hold.
+// newest returns for each machine, the latest measured first, the newest report that has all of
+// the devices, at a size beyond caches.
 func newest(all []kept, ids []string) (found []measured) {
 	byDate := slices.SortedStableFunc(slices.Values(all), func(a, b kept) int { return b.Date.Compare(a.Date) })
 	for _, f := range byDate {
@@ -206,7 +205,7 @@ func newest(all []kept, ids []string) (found []measured) {
 	return found
 }
 
-// machine is the part of the report's name behind the date.
+// machine is the part of the report's name after the date.
 func (f kept) machine() string {
 	name := filepath.Base(f.path)
 	return name[min(len("2006-01-02-"), len(name)):]

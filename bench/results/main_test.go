@@ -63,8 +63,8 @@ func sample(t *testing.T) *report.Report {
 	return r
 }
 
-// A report is added under its date and machine, and tables are of each machine's newest
-// one that has the devices.
+// A report is added under its date and machine, and tables show each machine's newest one that
+// has the devices.
 func TestRun(t *testing.T) {
 	dir := t.TempDir()
 	folder, readme := filepath.Join(dir, "results"), filepath.Join(dir, "README.md")
@@ -95,8 +95,8 @@ func TestRun(t *testing.T) {
 	assert.Contains(t, all, "\n| a-transpose |   | .25 |\n<!-- /bench -->\n")
 	assert.Contains(t, all, "([all figures]("+name+"))")
 
-	// An older report changes nothing, nor does one without the devices, nor writing
-	// again; a newer one does.
+	// An older report changes nothing, nor does one without the devices, nor a second update; a
+	// newer one does.
 	r.Date = r.Date.AddDate(0, 0, -1)
 	r.Devices[0].Cases[len(r.Devices[0].Cases)-1].MemcpyRatio = 1.2
 	require.NoError(t, r.WriteFile(path))
@@ -130,7 +130,7 @@ func TestRun(t *testing.T) {
 	require.ErrorContains(t, run(folder, readme, "", []string{path}), "interrupted")
 }
 
-// A name in a report of others is no markup.
+// A name in a foreign report is not markup.
 func TestNamesInTables(t *testing.T) {
 	r := sample(t)
 	for _, d := range r.Devices {

@@ -12,7 +12,7 @@ import (
 	"github.com/restride/restride/internal/bench/report"
 )
 
-// table writes figures of some devices of a report; the link is to the report.
+// table writes figures of some devices of a report, with a link to the report.
 type table func(b *strings.Builder, f kept, devices []*report.Result, link string)
 
 // kinds are the tables, by the words in the markers.
@@ -28,8 +28,8 @@ var known = []struct{ name, text string }{
 	{"f-shuffle/32", "6-D shuffle by (5 2 1 3 0 4), 16x20x24x12x14x13"},
 }
 
-// figures has devices and their peers side by side: ratios to the same yardstick in the
-// same pass.
+// figures shows devices and their peers side by side: ratios to the same yardstick in the same
+// pass.
 func figures(b *strings.Builder, f kept, devices []*report.Result, link string) {
 	origin(b, f, devices, link, "", ", ± the largest deviation of a single pass")
 	b.WriteString("| float |")
@@ -44,7 +44,7 @@ func figures(b *strings.Builder, f kept, devices []*report.Result, link string) 
 	b.WriteString("\n|---|" + strings.Repeat("---|", columns) + "\n")
 	for _, k := range known {
 		text := k.text
-		if devices[0].Size != cases.Reference { // of which the shapes are
+		if devices[0].Size != cases.Reference { // the size of the published shapes
 			text, _, _ = strings.Cut(text, ",")
 		}
 		row, some := "| "+text+" |", false
@@ -62,7 +62,7 @@ func figures(b *strings.Builder, f kept, devices []*report.Result, link string) 
 	}
 }
 
-// asFast is how far times may be apart that count as the same.
+// asFast is the largest difference of times that count as equal.
 const asFast = .02
 
 // lead says how much faster a device is than the fastest other library in each case.
@@ -102,7 +102,7 @@ func lead(b *strings.Builder, d *report.Result) {
 	b.WriteString(".\n")
 }
 
-// beside is a case's ratio on a device, and those of peers; false if it was not measured.
+// beside returns a case's ratio on a device, and the peers'; false if it was not measured.
 func beside(d *report.Result, name string) (cells string, ok bool) {
 	i := slices.IndexFunc(d.Cases, func(c *report.CaseResult) bool { return c.Name == name })
 	if i < 0 || d.Cases[i].Time == nil {
@@ -133,8 +133,8 @@ func of(d *report.Result, c *report.CaseResult) (x, spread float64) {
 	return c.Ratio, c.Time.Spread()
 }
 
-// origin writes the reference and the source of ratios; fills and spreads are its words
-// about these, where the table has them.
+// origin writes the reference and the source of ratios; fills and spreads are the words about
+// these, if the table has them.
 func origin(b *strings.Builder, f kept, devices []*report.Result, link, fills, spreads string) {
 	var yards, names []string
 	for _, d := range devices {
@@ -151,7 +151,7 @@ func origin(b *strings.Builder, f kept, devices []*report.Result, link, fills, s
 		strings.Join(yards, " or "), fills, devices[0].Passes, spreads, strings.Join(names, ", "), f.CPUs, f.Date.Format("2006-01-02"), link)
 }
 
-// roofline has the rooflines side by side.
+// roofline shows the rooflines side by side.
 func roofline(b *strings.Builder, f kept, devices []*report.Result, link string) {
 	fmt.Fprintf(b, "| %s ([all figures](%s)) |", f.Date.Format("2006-01-02"), link)
 	parts := make([][]report.Part, len(devices))
@@ -222,7 +222,7 @@ func grid(b *strings.Builder, d *report.Result) {
 	}
 }
 
-// cell is a text of a report in a table of Markdown: no markup of its own.
+// cell is a text of a report in a Markdown table, escaped.
 func cell(text string) string { return escapes.Replace(text) }
 
 var escapes = strings.NewReplacer("|", `\|`, "<", "&lt;", "[", `\[`, "`", "\\`")

@@ -1,6 +1,6 @@
-// Kernels that measure what the model of GPUs assumes (see docs/gpu-model.md): no part of
-// the library. scripts/ptx.sh compiles them with the prelude of the library's kernels. All of
-// them have the arguments of other kernels, and use dst, src, lo and hi.
+// Kernels that measure the constants of the GPU model (see docs/gpu-model.md): not part of the
+// library. scripts/ptx.sh compiles them with the prelude of the library's kernels. All of them
+// have the arguments of other kernels, and use dst, src, lo and hi.
 
 #define MICRO(name) \
 	KERNEL(256) \
@@ -29,7 +29,7 @@ MICRO_COPY(2)
 MICRO_COPY(4)
 MICRO_COPY(8)
 
-// read: loads alone. It stores their exclusive or if that is lo.
+// read: loads only. It stores their exclusive or if that equals lo.
 MICRO(read) {
 	UNUSED;
 	GLOBAL const u128 *RESTRICT from = (GLOBAL const u128 *)src + FIRST(8);
@@ -44,7 +44,7 @@ MICRO(read) {
 	}
 }
 
-// write: stores alone, of lo.
+// write: stores only, of lo.
 MICRO(write) {
 	UNUSED;
 	u128 v;
@@ -56,7 +56,7 @@ MICRO(write) {
 	}
 }
 
-// sectors: 4 of each 32 bytes are written, with lo.
+// sectors: writes 4 of each 32 bytes, with lo.
 MICRO(sectors) {
 	UNUSED;
 	UNROLL
@@ -85,7 +85,7 @@ MICRO(operations) {
 	((GLOBAL u32 *)dst)[GROUP_ID * 256 + LOCAL_ID] = a ^ b ^ c ^ d ^ e ^ f ^ g ^ h;
 }
 
-// chase: hi loads, each from where the one before says.
+// chase: hi loads, each from the address that the previous one returns.
 MICRO(chase) {
 	UNUSED;
 	if (LOCAL_ID == 0) {
@@ -97,7 +97,7 @@ MICRO(chase) {
 	}
 }
 
-// nothing: a launch alone.
+// nothing: an empty launch.
 MICRO(nothing) { UNUSED; }
 
 #undef MICRO_COPY

@@ -2,9 +2,9 @@
 //
 //	go run ./cuda/ptxzip build/ptx internal/cudakernels/ptx.zip
 //
-// It takes the files *.ptx of the folder, without comments and blank lines. An
-// archive that holds these texts already is left as it is, as another version of Go
-// may compress them otherwise; of another one it tells what changed.
+// It reads the files *.ptx of the folder, without comments and blank lines. An archive that
+// holds these texts already is not written, as another version of Go may compress them
+// differently; otherwise it prints the changes.
 package main
 
 import (
@@ -32,7 +32,7 @@ func main() {
 	}
 }
 
-// update writes the archive anew if its texts are not the folder's.
+// update writes the archive if its texts differ from the folder's.
 func update(folder, archive string, log io.Writer) error {
 	built, err := texts(os.DirFS(folder))
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestUpdate: an archive is written anew where its texts are not the folder's, and
-// not where it is only compressed otherwise.
+// TestUpdate: an archive is written if its texts differ from the folder's, but not if only its
+// compression differs.
 func TestUpdate(t *testing.T) {
 	folder := t.TempDir()
 	archive := filepath.Join(t.TempDir(), "a.zip")

@@ -1,7 +1,6 @@
-// Functions of the driver that the simulator does not have, so that programs can
-// be linked against it that name them: those of gorgonia.org/cu, with the headers
-// of CUDA 11 and 12. All give CUDA_ERROR_NOT_SUPPORTED. One that comes to life
-// elsewhere leaves this list.
+// Functions of the driver that the simulator does not have, so that programs that name them can
+// be linked: those of gorgonia.org/cu, with the headers of CUDA 11 and 12. All return
+// CUDA_ERROR_NOT_SUPPORTED. A function that is implemented elsewhere must leave this list.
 #include "api.h"
 
 #define ABSENT(X) \
@@ -34,7 +33,7 @@
 	X(cuTexRefSetMaxAnisotropy) X(cuTexRefSetMipmapFilterMode) X(cuTexRefSetMipmapLevelBias) \
 	X(cuTexRefSetMipmapLevelClamp)
 
-// Callers pass arguments, which nobody looks at.
+// Arguments are ignored.
 #define X(name) \
 	API name() { return sim::anywhere(__func__, [] { throw sim::Error{ERROR_NOT_SUPPORTED}; }); }
 ABSENT(X)

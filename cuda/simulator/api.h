@@ -1,5 +1,5 @@
-// The types of the CUDA driver's functions, as far as the simulator has them,
-// and how each function is entered. Numbers are those of CUDA 12.
+// The types of the CUDA driver's functions, as far as the simulator has them, and the entry of
+// each function. Numbers are those of CUDA 12.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -80,13 +80,13 @@ inline void require(bool ok, Result otherwise = ERROR_INVALID_VALUE) {
 
 struct Context;
 
-void enter(const char *name);       // counts the call; throws what is to be injected
+void enter(const char *name);       // counts the call; throws an injected error
 void loseCurrent(Result code);      // ends this thread's context, if it has one, with a sticky error
 void initialised();                 // throws before cuInit
 std::shared_ptr<Context> current(); // of this thread; throws if there is none, or its sticky error
 
-// anywhere, global and local run the body of a driver function: one that needs
-// nothing, cuInit, or a healthy current context, which is the body's argument.
+// anywhere, global and local run the body of a driver function: one without requirements, one
+// after cuInit, or one with a healthy current context, which is the body's argument.
 template <class Body>
 Result anywhere(const char *name, Body body) {
 	try {

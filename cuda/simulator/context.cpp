@@ -82,7 +82,7 @@ bool Context::reaches(Device &other, Pool *pool) {
 	if (&other == &device) {
 		return true;
 	}
-	// Pools say themselves who may use their memory: cuMemPoolSetAccess.
+	// Pools decide themselves who may use their memory: cuMemPoolSetAccess.
 	const std::lock_guard<std::mutex> hold(pool != nullptr ? pool->lock : lock);
 	return pool != nullptr ? pool->guests.count(device.ordinal) > 0 : peers.count(other.ordinal) > 0;
 }
@@ -234,7 +234,7 @@ API cuDevicePrimaryCtxRetain(Handle *context, CUdevice d) {
 	return global(__func__, [&] {
 		require(context != nullptr);
 		Device &on = device(d);
-		static std::mutex one; // at a time: two threads make one context
+		static std::mutex one; // a lock: two threads make one context
 		const std::lock_guard<std::mutex> hold(one);
 		std::unique_lock<std::mutex> holdDevice(on.lock);
 		const bool make = on.retained++ == 0;

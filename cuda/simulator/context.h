@@ -10,17 +10,17 @@ namespace sim {
 class Stream;
 struct Device;
 
-// Pool is a memory pool. What is freed stays in it until the next wait, and then as much
-// as the threshold lets it hold: kept has no addresses, it is only counted.
+// Pool is a memory pool. Freed memory stays in it until the next wait, and then as much as the
+// threshold allows: kept is only a count, without addresses.
 struct Pool {
 	Device *device = nullptr;
 	std::mutex lock; // of all below
 	std::set<int> guests; // other devices that may use the memory
 	u64 threshold = 0, used = 0, kept = 0;
 
-	void take(u64 size); // counts what is not there yet: "poolBytes"
+	void take(u64 size); // counts memory beyond the kept: "poolBytes"
 	void give(u64 size);
-	void trim(u64 hold); // keeps no more than that, with what is used
+	void trim(u64 hold); // keeps at most that, including used memory
 };
 
 struct Device {
@@ -36,7 +36,7 @@ struct Device {
 
 	// synchronize waits for all work of all contexts.
 	void synchronize();
-	// settle is what a wait does to the pools.
+	// settle is the effect of a wait on the pools.
 	void settle();
 };
 
@@ -50,28 +50,28 @@ struct Context : std::enable_shared_from_this<Context> {
 	std::atomic<int> sticky{SUCCESS};
 	std::mutex lock;                              // of all below
 	std::shared_ptr<Stream> legacy;               // the default stream
-	std::vector<std::shared_ptr<Stream>> streams; // with legacy; destroyed ones until they have run dry
+	std::vector<std::shared_ptr<Stream>> streams; // with legacy; destroyed ones until they are empty
 	std::set<int> peers;                          // devices whose memory the kernels may use
 
-	// check throws the error that the context died of.
+	// check throws the error that destroyed the context.
 	void check() const { require(sticky == SUCCESS, Result(sticky.load())); }
 	// fail kills the context: all later calls fail with the code.
 	void fail(Result code, const std::string &why);
 	void synchronize();
 	std::shared_ptr<Stream> defaultStream();
 	std::vector<std::shared_ptr<Stream>> live();
-	bool reaches(Device &, Pool *); // its kernels may use that one's memory: of a pool, or other
+	bool reaches(Device &, Pool *); // its kernels may use that device's memory: of a pool, or other
 };
 
-// devices are there after cuInit.
+// devices exist after cuInit.
 std::vector<Device> &devices();
 Device &device(CUdevice ordinal); // or throws
 
-// peers says whether devices can use each other's memory.
+// peers says whether devices can access each other's memory.
 bool peers(const Device &, const Device &);
 
-// createContext makes a context with its default stream; destroyContext waits
-// for its work and forgets all that it owns.
+// createContext makes a context with its default stream; destroyContext waits for its work and
+// drops all that it owns.
 std::shared_ptr<Context> createContext(Device &, unsigned flags);
 void destroyContext(const std::shared_ptr<Context> &);
 

@@ -12,7 +12,7 @@ namespace {
 
 void *pointer(CUdeviceptr p) { return reinterpret_cast<void *>(p); }
 
-// onDevice throws unless a range is one that a device may use, now.
+// onDevice throws unless a device may use a range now.
 void onDevice(CUdeviceptr p, size_t n) {
 	const auto a = memory::find(pointer(p), n);
 	require(a.has_value() && !a->freeing);
@@ -26,8 +26,7 @@ bool pinned(const void *p, size_t n) {
 	return first.has_value();
 }
 
-// usable gives up unless a range still is what it was found to be when the work
-// was submitted.
+// usable gives up unless a range is still in the state found when the work was submitted.
 void usable(const void *p, size_t n) {
 	const auto a = memory::find(p, n);
 	if (!a.has_value()) {
@@ -67,8 +66,8 @@ void toDevice(const char *name, const std::shared_ptr<Stream> &s, CUdeviceptr ds
 	}});
 }
 
-// toHost says whether the caller has to wait: memory that is not pinned is never
-// written behind its back.
+// toHost says whether the caller must wait: memory that is not pinned is never written
+// asynchronously.
 bool toHost(const char *name, const std::shared_ptr<Stream> &s, void *dst, CUdeviceptr src, size_t n) {
 	onDevice(src, n);
 	const Side to = pinned(dst, n) ? managed : pageable;
@@ -79,7 +78,7 @@ bool toHost(const char *name, const std::shared_ptr<Stream> &s, void *dst, CUdev
 void within(const char *name, const std::shared_ptr<Stream> &s, CUdeviceptr dst, CUdeviceptr src, size_t n) {
 	onDevice(dst, n);
 	onDevice(src, n);
-	require(dst + n <= src || src + n <= dst); // a GPU promises nothing for an overlap
+	require(dst + n <= src || src + n <= dst); // a GPU guarantees nothing for an overlap
 	submit(s, copy(name, pointer(dst), managed, pointer(src), managed, n));
 }
 
@@ -147,8 +146,8 @@ API cuMemcpyDtoDAsync_v2(CUdeviceptr dst, CUdeviceptr src, size_t n, Handle stre
 	});
 }
 
-// Where neither context reaches the other's memory, the driver goes through the
-// host's, in parts.
+// If neither context reaches the other's memory, the driver copies through host memory, in
+// parts.
 static void staged(void *dst, const void *src, size_t n) {
 	std::vector<u8> part(std::min<size_t>(n, 64 << 10));
 	for (size_t at = 0; at < n; at += part.size()) {

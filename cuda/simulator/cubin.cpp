@@ -1,5 +1,5 @@
-// What the simulator reads of cubins, compiled kernels: for which GPU they are, and of
-// each kernel what it would read of PTX. A cubin is an ELF file of 64 bits.
+// The simulator's reader of cubins, compiled kernels: their GPU, and for each kernel what PTX
+// would say. A cubin is an ELF file of 64 bits.
 #include "module.h"
 #include <algorithm>
 #include <cstring>
@@ -7,7 +7,7 @@
 namespace sim {
 namespace {
 
-// Image reads the file, whose size nobody tells, as far as it says itself.
+// Image reads the file, whose size is unknown, up to the size in its header.
 struct Image {
 	const u8 *at;
 
@@ -43,7 +43,7 @@ void describe(Entry &e, const Image &i, const Section &info) {
 	for (u64 at = info.offset; at + 4 <= info.offset + info.size;) {
 		const u64 format = i.number(at, 1), attribute = i.number(at + 1, 1), value = i.number(at + 2, 2);
 		at += 4;
-		if (format != 4) { // not followed by so many bytes
+		if (format != 4) { // not followed by that many bytes
 			continue;
 		}
 		if (attribute == 0x17) { // a parameter: its index, number, offset, and size

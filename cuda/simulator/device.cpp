@@ -1,4 +1,4 @@
-// What there is before any context: the driver, its devices, its errors.
+// The state before any context: the driver, its devices, its errors.
 #include "context.h"
 #include "knobs.h"
 #include "trap.h"
@@ -12,7 +12,7 @@ namespace {
 
 std::atomic<bool> ready{false};
 
-// attribute is what an H100 says, roughly; 0 for what is not here.
+// attribute returns roughly an H100's value; 0 for attributes that are not listed.
 int attribute(int number) {
 	const int capability = static_cast<int>(sim::number("CAPABILITY", 90));
 	switch (number) {
@@ -28,7 +28,7 @@ int attribute(int number) {
 	case 12: case 82: return 65536;     // registers
 	case 13: return 1980000;            // kHz
 	case 14: return 512;                // texture alignment
-	case 15: case 31: return 1;         // copies beside kernels, kernels beside kernels
+	case 15: case 31: return 1;         // copies concurrent with kernels, kernels with kernels
 	case 16: return 132;                // multiprocessors
 	case 19: case 41: return 1;         // maps host memory, unified addressing
 	case 36: return 2619000;            // kHz of the memory
@@ -36,7 +36,7 @@ int attribute(int number) {
 	case 38: return 50 << 20;           // L2
 	case 39: return 2048;               // threads per multiprocessor
 	case 40: return 3;                  // copy engines
-	case 50: return 0xfffe;             // PCI domain, which no machine has
+	case 50: return 0xfffe;             // PCI domain that no machine has
 	case 75: return capability / 10;
 	case 76: return capability % 10;
 	case 78: case 83: case 90: case 91: return 1;
@@ -119,7 +119,7 @@ API cuGetErrorString(Result code, const char **text) {
 	return text != nullptr && known(code, &other, text) ? SUCCESS : ERROR_INVALID_VALUE;
 }
 
-// The newest version of a function that is here, whatever version was asked for.
+// The newest version of a function, whatever version was asked for.
 API cuGetProcAddress_v2(const char *symbol, void **function, int, u64, int *status) {
 	return anywhere(__func__, [&] {
 		require(symbol != nullptr && function != nullptr);

@@ -1,5 +1,5 @@
-// Arithmetic of interpreted programs. Registers are 64 bits, of which an instruction
-// uses as many as its type has.
+// Arithmetic of interpreted programs. Registers are 64 bits; an instruction uses the low bits
+// of its type.
 #include "instructions.h"
 #include <algorithm>
 #include <cmath>
@@ -64,7 +64,7 @@ template <class T> T floating(Op op, T a, T b, T c) {
 	}
 }
 
-// integral computes without overflows of signed numbers, and divides by 0 as GPUs do.
+// integral computes without signed overflow, and divides by 0 as GPUs do.
 template <class T> T integral(Op op, T a, T b, T c) {
 	using Wide = std::conditional_t<std::is_signed_v<T>, __int128, unsigned __int128>;
 	const u64 x = static_cast<u64>(a), y = static_cast<u64>(b), z = static_cast<u64>(c);
@@ -129,7 +129,7 @@ u64 evaluate(const Instruction &i, u64 a, u64 b, u64 c) {
 		return typed(i.from, [&](auto from) {
 			return typed(i.type, [&](auto to) {
 				const u64 v = bitsOf(convert<decltype(to)>(i.how, as<decltype(from)>(a)));
-				// A wider register takes a small integer with its sign.
+				// A wider register receives a small integer sign-extended.
 				return i.type.kind == 's' ? static_cast<u64>(static_cast<int64_t>(v << (64 - i.type.bits)) >> (64 - i.type.bits)) : v;
 			});
 		});

@@ -1,7 +1,6 @@
-// An item needs a stack of its own only once it waits at a barrier. So a fiber
-// runs item after item, and when one of them waits, the next fiber goes on with
-// those that have not begun: one fiber for a block without barriers, as many as
-// there are items for one with them.
+// An item needs a stack of its own only once it waits at a barrier. So a fiber runs item after
+// item, and when one of them waits, the next fiber continues with those that have not begun:
+// one fiber for a block without barriers, one for each item otherwise.
 #include "fiber.h"
 #include "knobs.h"
 #include "trap.h"
@@ -13,8 +12,8 @@
 struct host_position { u32 group, groups, local; }; // as in kernels/source/host.h
 thread_local host_position host_item;
 
-// sim_switch saves the registers that a function keeps on this stack, stores its
-// pointer, and goes on with what another stack pointer saved so.
+// sim_switch saves the callee-saved registers on this stack, stores its pointer, and resumes
+// what another stack pointer saved in the same way.
 extern "C" void sim_switch(void **save, void *load);
 
 #if defined(__x86_64__)
@@ -41,7 +40,7 @@ sim_switch:
 	ret
 .size sim_switch, .-sim_switch
 )");
-// Six registers, the address to return to, and the one that a call would leave.
+// Six registers, the return address, and the one that a call would leave.
 static constexpr size_t frame = 8, entryAt = 6;
 #elif defined(__aarch64__)
 asm(R"(
@@ -124,7 +123,7 @@ void fiberMain() {
 		s.item(s.argument);
 		s.returned++;
 	}
-	goHome(s, false); // and never comes back
+	goHome(s, false); // and never returns
 }
 
 void prepare(Scheduler &s, size_t i) {

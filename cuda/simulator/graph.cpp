@@ -5,7 +5,7 @@
 namespace sim {
 namespace {
 
-std::mutex lock; // of all captures, and of what streams and events have of them
+std::mutex lock; // of all captures, and of their state in streams and events
 std::vector<std::shared_ptr<Capture>> &captures() {
 	static auto *const all = new std::vector<std::shared_ptr<Capture>>;
 	return *all;
@@ -29,9 +29,9 @@ void leave(Capture &c) {
 	captures().erase(std::remove_if(captures().begin(), captures().end(), same), captures().end());
 }
 
-// joined says whether each node comes before something in a frontier.
+// joined says whether each node precedes some node of a frontier.
 bool joined(const std::vector<Node> &nodes, std::set<size_t> seen) {
-	for (size_t i = nodes.size(); i-- > 0;) { // what a node comes after is before it in the list
+	for (size_t i = nodes.size(); i-- > 0;) { // a node's dependencies precede it in the list
 		if (seen.count(i) == 0) {
 			return false;
 		}
@@ -57,8 +57,7 @@ std::vector<size_t> someOrder(const std::vector<Node> &nodes) {
 	return order;
 }
 
-// forbidImplicit throws if a stream is the default one, and would wait for one that
-// captures.
+// forbidImplicit throws if a stream is the default one, and would wait for a capturing stream.
 void forbidImplicit(const Stream &s, bool breaks) {
 	if (&s != s.context->defaultStream().get()) {
 		return;

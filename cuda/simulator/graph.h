@@ -1,6 +1,6 @@
-// Capture of a stream's work into graphs, and their replay. A graph keeps what
-// each piece of work comes after, and replays in any order which that allows, so
-// that a dependency that was not captured shows.
+// Capture of a stream's work into graphs, and their replay. A graph stores the dependencies of
+// each piece of work, and replays in any order which they allow, so that a missing dependency
+// is detected.
 #pragma once
 #include "stream.h"
 #include <thread>
@@ -35,17 +35,16 @@ struct Capture {
 	bool broken = false, over = false;
 };
 
-// submit gives work to a stream: to its queue, or to what it captures.
+// submit adds work to a stream: to its queue, or to its capture.
 void submit(const std::shared_ptr<Stream> &, Work);
 bool capturing(const Stream &);
 
 void recordEvent(const std::shared_ptr<Stream> &, Event &);
 void waitForEvent(const std::shared_ptr<Stream> &, Event &);
 
-// forbidIn throws (and breaks the capture) if the stream captures, or any of the
-// context's where stream is null: it cannot be waited for. forbidUnsafe throws if
-// a capture is on whose mode forbids this thread calls that may wait or allocate, and
-// breaks it.
+// forbidIn throws (and breaks the capture) if the stream captures, or any stream of the context
+// if stream is null: waits are not allowed. forbidUnsafe throws if the mode of a current
+// capture forbids this thread calls that may wait or allocate, and breaks the capture.
 void forbidIn(Context &, const Stream *);
 void forbidUnsafe();
 

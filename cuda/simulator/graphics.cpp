@@ -1,7 +1,7 @@
-// Buffers of OpenGL as device memory: those of the GL that the process has loaded, by
-// EGL. What a buffer holds is copied to memory of the device when it is mapped, at a new
-// address each time, and back when it is unmapped. In between GL has it mapped, too, so
-// that use of it is an error of GL's.
+// Buffers of OpenGL as device memory: those of the GL that the process has loaded, by EGL. A
+// buffer's content is copied to memory of the device when it is mapped, at a new address each
+// time, and back when it is unmapped. In between the buffer is mapped in GL, too, so that its
+// use is a GL error.
 #include "graphics.h"
 #include "graph.h"
 #include "knobs.h"
@@ -18,7 +18,7 @@ constexpr u32 bufferSize = 0x8764, bufferMapped = 0x88bc, mapReadWrite = 3; // o
 // Flags of a registration.
 constexpr unsigned readOnly = 1, discard = 2;
 
-// GL are the functions in use. All but current are the current context's.
+// GL holds the functions in use. All but current apply to the current context.
 struct GL {
 	void *(*current)() = nullptr;
 	u8 (*isBuffer)(u32) = nullptr;
@@ -31,7 +31,7 @@ struct GL {
 
 GL load() {
 	void *const egl = dlopen("libEGL.so.1", RTLD_NOW | RTLD_NOLOAD);
-	require(egl != nullptr, ERROR_INVALID_GRAPHICS_CONTEXT); // nobody has a context
+	require(egl != nullptr, ERROR_INVALID_GRAPHICS_CONTEXT); // there is no context
 	const auto address = reinterpret_cast<void *(*)(const char *)>(dlsym(egl, "eglGetProcAddress"));
 	GL g;
 	const auto find = [&](auto &function, const char *name) {
@@ -49,7 +49,7 @@ GL load() {
 }
 
 const GL &gl() {
-	static const GL all = load(); // once without an error
+	static const GL all = load(); // kept once loaded without an error
 	return all;
 }
 
@@ -70,13 +70,13 @@ struct Resource {
 	size_t size;
 	u8 *inGL = nullptr; // GL's memory while it is mapped,
 	u8 *base = nullptr; // and the device's,
-	std::shared_ptr<Mark> open = nullptr; // from when on it can be touched
+	std::shared_ptr<Mark> open = nullptr; // from when on it may be accessed
 };
 
 using Resources = std::vector<std::shared_ptr<Resource>>;
 
-// resourcesOf finds what is to be mapped or unmapped: on the thread of its GL context, and
-// on a stream that does not capture.
+// resourcesOf finds the resources to be mapped or unmapped: on the thread of its GL context,
+// and on a stream that does not capture.
 Resources resourcesOf(Context &context, unsigned count, const Handle *handles, const Stream &s) {
 	require(count > 0 && handles != nullptr);
 	require(!capturing(s), ERROR_STREAM_CAPTURE_UNSUPPORTED);
@@ -89,7 +89,8 @@ Resources resourcesOf(Context &context, unsigned count, const Handle *handles, c
 	return all;
 }
 
-// map lends a buffer: the device's memory can be touched once the stream has come here.
+// map lends a buffer: the device's memory may be accessed once the stream has reached this
+// point.
 void map(Resource &r, const std::shared_ptr<Stream> &s) {
 	void *const in = gl().map(r.buffer, 0, intptr_t(r.size), mapReadWrite);
 	if (in == nullptr) {
@@ -101,7 +102,7 @@ void map(Resource &r, const std::shared_ptr<Stream> &s) {
 	r.base = memory::reserve(Kind::device, *r.context, r.size);
 	r.open = std::make_shared<Mark>();
 	submit(s, {"cuGraphicsMapResources", [from = r.inGL, to = r.base, size = r.size, flags = r.flags, open = r.open] {
-		memory::open(to); // filled: that stays if what the buffer had is discarded
+		memory::open(to); // filled: visible if the buffer's content is discarded
 		if (flags != discard) {
 			std::memcpy(to, from, size);
 		}
@@ -118,8 +119,8 @@ bool lent(u32 buffer) {
 	return mapped != 0;
 }
 
-// unmap is called when the stream has done its work, of which alone the driver promises that
-// GL comes after it: what others still do with the memory is found then.
+// unmap is called when the stream has done its work; the driver orders GL after that work
+// alone, so later use of the memory by others is an error.
 std::string unmap(Resource &r) {
 	std::string wrong;
 	if (!r.open->isSet()) {
@@ -153,7 +154,7 @@ void graphics::dropOf(const Context *context) {
 
 using namespace sim;
 
-// The GL context is on the device that RESTRIDE_SIM_GL_DEVICE numbers.
+// The GL context is on the device with the number RESTRIDE_SIM_GL_DEVICE.
 API cuGLGetDevices_v2(unsigned *count, CUdevice *all, unsigned room, int list) {
 	return global(__func__, [&] {
 		require(count != nullptr && all != nullptr && room > 0 && list >= 1 && list <= 3);

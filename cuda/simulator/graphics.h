@@ -4,7 +4,7 @@
 
 namespace sim::graphics {
 
-// dropOf forgets the resources of a context.
+// dropOf drops the resources of a context.
 void dropOf(const Context *);
 
 } // namespace sim::graphics

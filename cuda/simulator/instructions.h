@@ -1,4 +1,4 @@
-// What programs are made of: see program.h.
+// The parts of programs: see program.h.
 #pragma once
 #include "api.h"
 #include <string>
@@ -32,14 +32,14 @@ struct Instruction {
 	std::string how; // a comparison, a rounding, or an atomic operation
 	bool guarded = false, unless = false;
 	u32 guard = 0;
-	std::vector<Operand> to, of; // of memory: the elements are in one of them
+	std::vector<Operand> to, of; // for memory: the elements are in one of them
 	Operand base;                // of an address
 	u64 offset = 0;
 	size_t target = 0;
 };
 
-// mostShared is how much shared memory a kernel may have by itself. What a launch adds
-// lies behind.
+// mostShared is the most static shared memory of a kernel. A launch's dynamic memory follows
+// it.
 constexpr size_t mostShared = 48 << 10;
 
 // The special registers come before all others.

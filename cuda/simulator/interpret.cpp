@@ -1,4 +1,4 @@
-// Programs of the user's, item by item: see program.h.
+// Users' programs, item by item: see program.h.
 #include "instructions.h"
 #include "memory.h"
 #include "program.h"
@@ -14,7 +14,7 @@ extern "C" void host_barrier();
 namespace sim {
 namespace {
 
-// Item is a work-item. Nothing of it needs to be destroyed, as a fault leaves it.
+// Item is a work-item. It has no destructor, as a fault skips destruction.
 struct Item {
 	const Run *run;
 	u64 *registers;
@@ -22,7 +22,7 @@ struct Item {
 
 	u64 get(const Operand &o) const { return o.isRegister ? registers[o.number] : o.value; }
 
-	// at returns where an instruction's memory is.
+	// at returns the memory of an instruction.
 	u8 *at(const Instruction &i, size_t bytes) const {
 		const u64 address = get(i.base) + i.offset;
 		if (address % bytes != 0) {
@@ -70,7 +70,7 @@ struct Item {
 		}
 	}
 
-	// atomic does it in the item's turn: others have theirs later.
+	// atomic needs no atomic instructions: items run in turn.
 	void atomic(const Instruction &i) {
 		const size_t bytes = i.type.bits / 8;
 		u8 *const where = at(i, bytes);
@@ -88,7 +88,7 @@ struct Item {
 	}
 
 	void move(const Instruction &i) {
-		if (i.to.size() > 1) { // take a value apart
+		if (i.to.size() > 1) { // split a value
 			const u32 each = i.type.bits / static_cast<u32>(i.to.size());
 			for (size_t k = 0; k < i.to.size(); k++) {
 				registers[i.to[k].number] = (get(i.of[0]) >> (k * each)) & (~u64(0) >> (64 - each));
@@ -96,7 +96,7 @@ struct Item {
 			return;
 		}
 		u64 v = get(i.of[0]);
-		if (i.of.size() > 1) { // or put one together
+		if (i.of.size() > 1) { // or join one
 			const u32 each = i.type.bits / static_cast<u32>(i.of.size());
 			v = 0;
 			for (size_t k = 0; k < i.of.size(); k++) {
@@ -130,7 +130,7 @@ struct Item {
 		}
 	}
 
-	// base is where a space begins among all addresses.
+	// base is the begin of a space in the generic address space.
 	u64 base(const Instruction &i) const {
 		return i.space == Space::shared ? reinterpret_cast<u64>(run->shared) : i.space == Space::local ? reinterpret_cast<u64>(local) : 0;
 	}

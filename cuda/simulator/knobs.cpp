@@ -18,7 +18,7 @@ struct Injected {
 	bool lose;  // the context is lost with the first of them
 };
 
-// option is the number behind a word in "cuInit=100:after=3"; 0 without it.
+// option is the number after a word in "cuInit=100:after=3"; 0 without it.
 long option(const std::string &item, const char *word) {
 	const size_t at = item.find(word);
 	return at == std::string::npos ? 0 : std::atol(item.c_str() + at + std::strlen(word));
@@ -63,7 +63,7 @@ Knobs &knobs() {
 	return *all;
 }
 
-// plain is a function's name without its version: tests need not know it.
+// plain is a function's name without its version, which tests then need not know.
 std::string plain(const std::string &name) {
 	const size_t at = name.rfind("_v");
 	return at != std::string::npos && at + 3 == name.size() ? name.substr(0, at) : name;
@@ -121,7 +121,7 @@ void count(const char *counter, long by) {
 
 namespace {
 
-// injected is what a call is to fail with; code SUCCESS: nothing.
+// injected is the error of a call; code SUCCESS: none.
 Injected injected(const char *name) {
 	Knobs &k = knobs();
 	const std::lock_guard<std::mutex> hold(k.lock);
@@ -155,7 +155,7 @@ void enter(const char *name) {
 
 } // namespace sim
 
-// The functions that the driver does not have.
+// Functions that the real driver does not have.
 
 // restrideSimSet turns a knob: a name without RESTRIDE_SIM_.
 API restrideSimSet(const char *name, const char *value) {
@@ -165,17 +165,17 @@ API restrideSimSet(const char *name, const char *value) {
 	return SUCCESS;
 }
 
-// restrideSimCount is how often a function was called ("cuLaunchKernel"), or a
-// number of things: "injected" failures, "allocations" and "bytes" of device memory in use now,
-// "kernels" that ran, "peerDirect" and "peerStaged" copies between devices.
+// restrideSimCount is the number of calls of a function ("cuLaunchKernel"), or of other things:
+// "injected" failures, "allocations" and "bytes" of device memory in use now, "kernels" that
+// ran, "peerDirect" and "peerStaged" copies between devices.
 extern "C" __attribute__((visibility("default"))) long restrideSimCount(const char *name) {
 	sim::Knobs &k = sim::knobs();
 	const std::lock_guard<std::mutex> hold(k.lock);
 	return k.counters[sim::plain(name)];
 }
 
-// restrideSimCalls writes the names of the functions that were called so far, a space
-// behind each, and returns how many bytes that is.
+// restrideSimCalls writes the names of the functions that were called so far, a space behind
+// each, and returns the number of bytes.
 extern "C" __attribute__((visibility("default"))) long restrideSimCalls(char *buffer, size_t size) {
 	sim::Knobs &k = sim::knobs();
 	const std::lock_guard<std::mutex> hold(k.lock);
@@ -188,8 +188,8 @@ extern "C" __attribute__((visibility("default"))) long restrideSimCalls(char *bu
 	return std::snprintf(buffer, size, "%s", all.c_str());
 }
 
-// restrideSimEnter and restrideSimNumber are enter and number for the simulated NVML,
-// which is a library of its own: the former gives what is to be injected.
+// restrideSimEnter and restrideSimNumber are enter and number for the simulated NVML, which is
+// a library of its own: the former returns the error to inject.
 extern "C" __attribute__((visibility("default"))) int restrideSimEnter(const char *name) {
 	return sim::anywhere(name, [] {});
 }

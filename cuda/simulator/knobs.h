@@ -1,20 +1,19 @@
-// What a test can turn: from RESTRIDE_SIM_* in the environment when the library
-// is first used, and later by restrideSimSet.
+// Settings for tests: from RESTRIDE_SIM_* in the environment when the library is first used,
+// and later by restrideSimSet.
 #pragma once
 #include "api.h"
 #include <string>
 
 namespace sim {
 
-// number and text are the value of a knob, for "DELAY" that of
-// RESTRIDE_SIM_DELAY.
+// number and text are the value of a knob, such as RESTRIDE_SIM_DELAY for "DELAY".
 u64 number(const char *knob, u64 otherwise);
 std::string text(const char *knob);
 
 // planted says whether RESTRIDE_SIM_PLANT lists a fault.
 bool planted(const char *fault);
 
-// roll is the next of a thread's numbers; seedThread says which those are.
+// roll is the next of a thread's random numbers; seedThread seeds them.
 u64 roll();
 void seedThread(u64 number);
 

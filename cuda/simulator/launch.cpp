@@ -30,7 +30,7 @@ struct Launch {
 	std::shared_ptr<std::vector<u64>> params; // by value, as graphs keep it
 };
 
-// place copies an argument to where the kernel finds it.
+// place copies an argument to the place that the kernel reads.
 void place(Launch &l, size_t i, const void *from, size_t bytes) {
 	if (i != params) {
 		std::memcpy(&l.values[i], from, bytes);
@@ -66,9 +66,9 @@ void gather(Launch &l, const std::vector<size_t> &sizes, void **kernelParams, vo
 	}
 }
 
-// gatherProgram is gather for a program, whose parameters lie as PTX has them.
+// gatherProgram is gather for a program, whose parameters have the layout of PTX.
 std::shared_ptr<std::vector<u8>> gatherProgram(const Entry &e, void **kernelParams, void **extra) {
-	require(extra == nullptr); // one buffer of all is for kernels of the host
+	require(extra == nullptr); // a single buffer is for kernels of the host
 	auto bytes = std::make_shared<std::vector<u8>>(e.params.empty() ? 0 : e.offsets.back() + e.params.back());
 	for (size_t i = 0; i < e.params.size(); i++) {
 		require(kernelParams != nullptr && kernelParams[i] != nullptr);
@@ -77,11 +77,11 @@ std::shared_ptr<std::vector<u8>> gatherProgram(const Entry &e, void **kernelPara
 	return bytes;
 }
 
-// unreachable says why an argument points where the device cannot go: the host's
-// own memory would do here, but not on a GPU.
+// unreachable says why a device cannot access an argument's memory: host memory would work
+// here, but not on a GPU.
 const char *unreachable(Context &context, u64 pointer) {
 	if (pointer == 0) {
-		return nullptr; // of a fill: if it is used, it faults
+		return nullptr; // for a fill: if it is used, it faults
 	}
 	const auto a = memory::find(reinterpret_cast<void *>(pointer), 0);
 	if (!a.has_value()) {
@@ -90,21 +90,21 @@ const char *unreachable(Context &context, u64 pointer) {
 	if (a->kind == Kind::device && !context.reaches(a->context->device, a->pool.get())) {
 		return "an argument points to the memory of another device";
 	}
-	// Contexts have address spaces of their own. Pools are the device's.
+	// Contexts have separate address spaces. Pools belong to the device.
 	if (a->kind == Kind::device && a->pool == nullptr && &a->context->device == &context.device && a->context.get() != &context) {
 		return "an argument points to the memory of another context";
 	}
 	return nullptr;
 }
 
-// plantOutOfBounds makes a kernel write where dst's allocation ends.
+// plantOutOfBounds makes a kernel write behind the end of dst's allocation.
 void plantOutOfBounds(Launch &l) {
 	const auto a = memory::find(reinterpret_cast<void *>(l.values[dst]), 0);
 	const char *digits = std::strpbrk(l.kernel->name, "0123456789"); // element_32: the width
 	if (a.has_value() && digits != nullptr) {
 		const u64 left = reinterpret_cast<u64>(a->base) + a->size - l.values[dst];
 		const u64 bits = std::strtoull(digits, nullptr, 10);
-		l.values[dBase] = ((left + 15) / 16 * 16) * 8 / bits; // whole words: past the allocation's slack
+		l.values[dBase] = ((left + 15) / 16 * 16) * 8 / bits; // whole words: beyond the allocation's padding
 	}
 }
 
@@ -153,8 +153,8 @@ void run(Context &context, Launch l) {
 	}
 }
 
-// checkAccess ends a program that touches what is no memory of its device. The
-// allocation that was found last is most often the next one, too.
+// checkAccess ends a program that accesses anything but memory of its device. The last
+// allocation found is usually the next one, too.
 void checkAccess(const Run &run, u64 address, size_t bytes) {
 	static thread_local u64 from = 0, to = 0;
 	static thread_local const Run *of = nullptr;

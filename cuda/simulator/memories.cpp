@@ -17,7 +17,7 @@ CUdeviceptr allocate(Context &context, size_t size, const std::shared_ptr<Pool> 
 	} catch (const Error &e) {
 		require(e.code == ERROR_OUT_OF_MEMORY, e.code);
 	}
-	context.device.synchronize(); // frees that streams have yet to come to
+	context.device.synchronize(); // for frees that streams have not reached
 	return reinterpret_cast<CUdeviceptr>(memory::reserve(Kind::device, context, size, pool));
 }
 
@@ -30,13 +30,13 @@ void release(Context &context, u8 *base) {
 
 std::shared_ptr<Pool> poolOf(Handle pool) { return registry<Pool>().find(pool, ERROR_INVALID_VALUE); }
 
-// allocateOn is an allocation of a pool in the order of a stream: the memory can be
-// touched once the stream has come here, not before.
+// allocateOn is a pool's allocation in the order of a stream: the memory may be accessed once
+// the stream has reached this point, not before.
 void allocateOn(Context &context, Handle stream, CUdeviceptr *p, size_t size, const std::shared_ptr<Pool> &pool) {
 	require(p != nullptr);
 	const auto s = streamOf(context, stream);
 	require(!capturing(*s), ERROR_STREAM_CAPTURE_UNSUPPORTED); // memory nodes
-	require(pool->device == &context.device); // where it could be opened: no test needs that
+	require(pool->device == &context.device); // it could be opened otherwise: no test needs that
 	*p = allocate(context, size, pool);
 	submit(s, {"cuMemAllocAsync", [base = bytes(*p)] { memory::open(base); }, true});
 }
@@ -94,11 +94,11 @@ API cuDeviceGetDefaultMemPool(Handle *pool, CUdevice d) {
 	});
 }
 
-// The current pool is the default one: nobody can set another.
+// The current pool is the default one: it cannot be set.
 API cuDeviceGetMemPool(Handle *pool, CUdevice d) { return cuDeviceGetDefaultMemPool(pool, d); }
 
-// MemAccess is CUmemAccessDesc: who (1: a device) may do what (0: nothing, 3:
-// read and write).
+// MemAccess is CUmemAccessDesc: the accessor (1: a device) and its access (0: none, 3: read and
+// write).
 struct MemAccess {
 	int type, id, flags;
 };
@@ -121,7 +121,8 @@ API cuMemPoolSetAccess(Handle pool, const MemAccess *access, size_t n) {
 	});
 }
 
-// PoolProps is CUmemPoolProps: pinned memory (1) at a device (1), for no other process.
+// PoolProps is CUmemPoolProps: pinned memory (1) on a device (1), not shared with other
+// processes.
 struct PoolProps {
 	int allocation, handles, locationType, locationId;
 	void *security;
@@ -144,7 +145,7 @@ API cuMemPoolCreate(Handle *pool, const PoolProps *props) {
 	});
 }
 
-// What is allocated of it lives on.
+// Its allocations live on.
 API cuMemPoolDestroy(Handle pool) {
 	return global(__func__, [&] {
 		require(poolOf(pool)->device->pool != pool); // the default one
@@ -200,7 +201,7 @@ API cuMemHostAlloc(void **p, size_t size, unsigned flags) {
 
 API cuMemAllocHost_v2(void **p, size_t size) { return cuMemHostAlloc(p, size, 0); }
 
-// This does not wait for copies: the driver does not promise it.
+// This does not wait for copies: the driver does not guarantee it.
 API cuMemFreeHost(void *p) {
 	return local(__func__, [&](Context &context) {
 		forbidUnsafe();
@@ -234,7 +235,7 @@ API cuPointerGetAttribute(void *value, int attribute, CUdeviceptr p) {
 		const auto a = memory::find(bytes(p), 1);
 		require(value != nullptr && a.has_value());
 		switch (attribute) {
-		case 1: *static_cast<Handle *>(value) = a->pool != nullptr ? nullptr : a->context->handle; return; // pools are the device's
+		case 1: *static_cast<Handle *>(value) = a->pool != nullptr ? nullptr : a->context->handle; return; // pools belong to the device
 		case 2: *static_cast<u32 *>(value) = a->kind == Kind::device ? 2 : 1; return; // host 1, device 2
 		case 3: *static_cast<CUdeviceptr *>(value) = p; return;
 		case 4:

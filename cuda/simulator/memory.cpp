@@ -11,7 +11,7 @@ namespace sim::memory {
 namespace {
 
 constexpr size_t page = 4096, guard = 1 << 20;
-constexpr size_t filled = 16 << 20; // how much of either end of fresh memory is filled
+constexpr size_t filled = 16 << 20; // the bytes at either end of fresh memory that are filled
 constexpr u8 canary = 0xc7, fresh = 0xa5;
 constexpr size_t graves = 1024; // freed allocations that stay unreadable
 
@@ -28,7 +28,7 @@ Table &table() {
 
 size_t roundUp(size_t n, size_t to) { return (n + to - 1) / to * to; }
 
-// at is the allocation that holds an address, or ends there. The table is locked.
+// at is the allocation that contains an address, or ends there. The table is locked.
 const Allocation *lookUp(Table &t, const void *address) {
 	const u8 *at = static_cast<const u8 *>(address);
 	auto next = t.live.upper_bound(at);
@@ -65,7 +65,7 @@ std::string broken(const Allocation &a) {
 }
 
 void unmap(const Allocation &a, Table &t) {
-	// New pages without access, in one step: nobody else gets the addresses.
+	// New pages without access, in one step, so that no other mapping gets the addresses.
 	mmap(a.map, a.mapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 	t.freed.push_back(a);
 	t.freed.back().context.reset();
@@ -75,7 +75,7 @@ void unmap(const Allocation &a, Table &t) {
 	}
 }
 
-// bury takes an allocation out of the table, which is locked.
+// bury removes an allocation from the table, which is locked.
 std::string bury(Table &t, const u8 *base) {
 	const Allocation a = t.live.at(base);
 	t.live.erase(base);
@@ -132,7 +132,7 @@ void open(u8 *base) {
 	Table &t = table();
 	std::unique_lock<std::mutex> hold(t.lock);
 	const Allocation a = t.live.at(base);
-	hold.unlock(); // filling takes its time
+	hold.unlock(); // filling is slow
 	u8 *const front = a.map + guard, *const end = a.map + a.mapped - guard;
 	require(mprotect(front, end - front, PROT_READ | PROT_WRITE) == 0, ERROR_OUT_OF_MEMORY);
 	std::memset(front, canary, base - front);

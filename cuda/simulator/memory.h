@@ -1,7 +1,7 @@
 // Memory of devices, and pinned host memory. Each allocation is a mapping of its
-// own between two unreadable guards, and ends at the second one (up to the next
-// multiple of 16 bytes). What its pages have beside it is filled with canaries.
-// A freed one stays unreadable for a while.
+// own between two unreadable guards, and ends at the second one (up to the next multiple of 16
+// bytes). The rest of its pages is filled with canaries. A freed allocation stays unreadable
+// for a while.
 #pragma once
 #include "context.h"
 #include <optional>
@@ -12,14 +12,14 @@ enum class Kind { device, host, registered };
 
 struct Allocation {
 	Kind kind;
-	std::shared_ptr<Context> context; // that it was made in
+	std::shared_ptr<Context> context; // in which it was made
 	u8 *base;
 	size_t size;
 	u8 *map; // guards included
 	size_t mapped;
 	bool opened;
-	std::shared_ptr<Pool> pool; // that it is of, or none
-	bool freeing; // by a call that its stream has yet to come to
+	std::shared_ptr<Pool> pool; // its pool, or none
+	bool freeing; // by a call that its stream has not reached
 };
 
 namespace memory {
@@ -29,9 +29,8 @@ namespace memory {
 u8 *reserve(Kind, Context &, size_t size, std::shared_ptr<Pool> = nullptr);
 void open(u8 *base);
 
-// claim marks an allocation as freeing, or throws ERROR_INVALID_VALUE if there
-// is none at this address. release then unmaps it; it returns what is wrong with
-// the canaries, or nothing.
+// claim marks an allocation as freeing, or throws ERROR_INVALID_VALUE if there is none at this
+// address. release then unmaps it; it returns a description of damaged canaries, or nothing.
 Allocation claim(u8 *base, Kind);
 std::string release(u8 *base);
 void releaseAll(const Context *);
@@ -39,15 +38,14 @@ void releaseAll(const Context *);
 // find returns the allocation that holds n bytes from an address, if any does.
 std::optional<Allocation> find(const void *at, size_t n);
 
-// canaries returns what is wrong with those of the allocation at an address, or
-// with all in a device.
+// canaries describes damaged canaries of the allocation at an address, or of all in a device.
 std::string canaries(const void *at);
 std::string canaries(const Device &);
 
 void pin(Context &, u8 *base, size_t size); // cuMemHostRegister
 void unpin(u8 *base);
 
-// explain says what an address is near to.
+// explain describes the neighbourhood of an address.
 std::string explain(const void *at);
 
 } // namespace memory

@@ -28,7 +28,7 @@ struct Refusal {
 	std::string why;
 };
 
-// agree says whether a kernel's arguments have the sizes of the host's.
+// agree says whether a kernel's arguments have the sizes of the host kernel's.
 bool agree(const std::vector<size_t> &sizes, const HostKernel &host) {
 	bool all = sizes.size() == host.arguments;
 	for (size_t i = 0; all && i < sizes.size(); i++) {
@@ -37,7 +37,7 @@ bool agree(const std::vector<size_t> &sizes, const HostKernel &host) {
 	return all;
 }
 
-// newer says whether code for a GPU is not for the one that is here.
+// newer says whether code needs a newer GPU than this one.
 bool newer(const Ptx &ptx) { return ptx.capability > static_cast<int>(number("CAPABILITY", 90)); }
 
 // readCode reads compiled code, which runs on GPUs of one major version.
@@ -72,8 +72,8 @@ Ptx readText(const char *text) {
 
 using Programs = std::map<std::string, std::shared_ptr<const Program>>;
 
-// accept reads a module, and holds each kernel to the host's; where there is none, it is
-// a program to interpret.
+// accept reads a module, and compares each kernel with the host's; if there is none, the
+// program is interpreted.
 Ptx accept(const char *image, Programs &programs) {
 	Ptx ptx = isElf(image) ? readCode(image) : readText(image);
 	for (const Entry &e : ptx.entries) {
@@ -102,7 +102,7 @@ Ptx accept(const char *image, Programs &programs) {
 
 // Logs are the buffers among the options of cuModuleLoadDataEx.
 void fillLogs(unsigned n, const int *options, void **values, const std::string &why) {
-	for (const int which : {3, 5}) { // info and error; the size's number is the next
+	for (const int which : {3, 5}) { // info and error; the size follows
 		char *buffer = nullptr;
 		void **size = nullptr;
 		for (unsigned i = 0; i < n; i++) {
@@ -120,7 +120,7 @@ void fillLogs(unsigned n, const int *options, void **values, const std::string &
 			std::memcpy(buffer, line.data(), written);
 			buffer[written] = 0;
 		}
-		std::memcpy(size, &written, sizeof(u32)); // an unsigned int, in the place of the pointer
+		std::memcpy(size, &written, sizeof(u32)); // an unsigned int, stored in the pointer's place
 	}
 }
 

@@ -1,6 +1,6 @@
-// NVIDIA's management library, as far as it tells what sensors say: a library of its
-// own, libnvidia-ml.so.1, which has devices and knobs of the simulated driver. Numbers
-// are those of an H100, and differ between devices.
+// NVIDIA's management library, as far as its sensors go: a library of its own,
+// libnvidia-ml.so.1, with the devices and knobs of the simulated driver. Numbers are those of
+// an H100, and differ between devices.
 #include <algorithm>
 #include <atomic>
 #include <cstdint>

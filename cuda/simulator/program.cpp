@@ -1,4 +1,4 @@
-// The reader of programs: see program.h. What it does not know, it refuses.
+// The parser of programs: see program.h. It refuses anything unknown.
 #include "program.h"
 #include "instructions.h"
 #include <algorithm>
@@ -27,7 +27,7 @@ const std::map<std::string, u32> specialRegisters = {
 	{"%nctaid.x", nctaid}, {"%nctaid.y", nctaid + 1}, {"%nctaid.z", nctaid + 2}, {"%laneid", lane},
 };
 
-// typeNamed is the type of a word as "f32"; kind 0: it is none.
+// typeNamed is the type for a word such as "f32"; kind 0: none.
 Type typeNamed(const std::string &word) {
 	if (word == "pred") {
 		return {'p', 1};
@@ -55,7 +55,7 @@ struct Reader {
 	size_t at, end;
 	Program &program;
 	std::map<std::string, u32> registers;
-	std::map<std::string, u64> symbols; // variables, by where they lie in their space
+	std::map<std::string, u64> symbols; // variables, by their offset in their space
 	std::map<std::string, size_t> labels;
 	std::vector<std::pair<size_t, std::string>> branches;
 
@@ -121,7 +121,7 @@ struct Reader {
 		return o;
 	}
 
-	// operands reads one, or several in braces.
+	// operands reads one operand, or several in braces.
 	std::vector<Operand> operands() {
 		if (peek() != "{") {
 			return {operand()};
@@ -147,7 +147,7 @@ struct Reader {
 		expect("]");
 	}
 
-	// modifiers reads what follows an operation's name.
+	// modifiers reads the suffixes of an operation's name.
 	void modifiers(Instruction &i, const std::vector<std::string> &parts) {
 		std::vector<Type> types;
 		bool to = false;
@@ -329,7 +329,7 @@ std::shared_ptr<const Program> readProgram(const Ptx &ptx, const Entry &entry) {
 	for (size_t i = 0; i < entry.params.size(); i++) {
 		r.symbols[entry.names[i]] = entry.offsets[i];
 	}
-	for (const auto &[name, size] : ptx.shared) { // of the launch's size if it has none
+	for (const auto &[name, size] : ptx.shared) { // the size comes from the launch if it is 0
 		p->shared = (p->shared + 15) / 16 * 16;
 		r.symbols[name] = size > 0 ? p->shared : mostShared;
 		p->shared += size;

@@ -1,4 +1,4 @@
-// Kernels of the user's: PTX that the host has no kernel for, interpreted.
+// Users' kernels: PTX without a host kernel, interpreted.
 #pragma once
 #include "module.h"
 
@@ -6,7 +6,7 @@ namespace sim {
 
 struct Program;
 
-// readProgram makes a kernel ready, or throws a std::string: what it does not know.
+// readProgram prepares a kernel, or throws a std::string with what it does not know.
 std::shared_ptr<const Program> readProgram(const Ptx &ptx, const Entry &entry);
 
 // Run is a launch of a program.
@@ -17,7 +17,7 @@ struct Run {
 	u8 *shared;
 	size_t sharedBytes;
 	u32 grid[3], block[3];
-	void (*check)(const Run &, u64 address, size_t bytes); // gives up where no memory is
+	void (*check)(const Run &, u64 address, size_t bytes); // gives up where there is no memory
 	const void *context;
 };
 

@@ -1,5 +1,5 @@
-// What the simulator reads of PTX: of each kernel its parameters, its bound on
-// the threads in a block, and its shared memory.
+// The simulator's reader of PTX: for each kernel its parameters, its bound on the threads in a
+// block, and its shared memory.
 #include "knobs.h"
 #include "module.h"
 #include <cctype>
@@ -32,7 +32,7 @@ std::vector<std::string> words(const char *p) {
 	return all;
 }
 
-// width is the bytes of a type, ".u64"; 0 if it is none.
+// width is the number of bytes of a type, such as ".u64"; 0 for others.
 size_t width(const std::string &type) {
 	if (type == ".pred") {
 		return 1;
@@ -78,14 +78,14 @@ struct Reader {
 		size_t size = 0, align = 1;
 	};
 
-	// variable reads what follows .param or .shared: ".align 4 .b8 name[256]".
+	// variable reads the text after .param or .shared: ".align 4 .b8 name[256]".
 	Variable variable() {
 		size_t size = 0, align = 0;
 		while (peek().compare(0, 1, ".") == 0) {
 			const std::string word = next();
 			if (word == ".align") {
 				const size_t n = integer();
-				align = size == 0 ? n : align; // behind the type: of what it points to
+				align = size == 0 ? n : align; // after the type: the alignment of the target
 			} else if (size == 0) {
 				size = width(word);
 			}
@@ -97,14 +97,14 @@ struct Reader {
 		}
 		while (peek() == "[") {
 			next();
-			size *= peek() == "]" ? 0 : integer(); // [] is shared memory of the launch's size
+			size *= peek() == "]" ? 0 : integer(); // the size of [] comes from the launch
 			expect("]");
 		}
 		return {name, size, align};
 	}
 };
 
-// body skips a kernel's braces, and adds up the shared memory that it mentions.
+// body skips a kernel's braces, and adds up its shared memory.
 void body(Reader &r, Entry &e, const std::map<std::string, size_t> &shared) {
 	std::set<std::string> used;
 	int depth = 0;

@@ -1,5 +1,5 @@
-// Handles: names that are never used twice, so that a stale one is always found
-// out. A real driver hands out pointers; these point nowhere.
+// Handles: names that are never reused, so that a stale one is always detected. A real driver
+// returns pointers; these point nowhere.
 #pragma once
 #include "api.h"
 #include <atomic>
@@ -40,7 +40,7 @@ public:
 		return object;
 	}
 
-	// dropOf forgets the objects of a context.
+	// dropOf drops the objects of a context.
 	void dropOf(const Context *owner) {
 		const std::lock_guard<std::mutex> hold(lock);
 		for (auto at = objects.begin(); at != objects.end();) {
@@ -58,7 +58,7 @@ private:
 	std::unordered_map<Handle, std::shared_ptr<T>> objects;
 };
 
-// registry is the one for a kind. It outlives every thread: never destroyed.
+// registry is the registry of a kind. It outlives every thread: never destroyed.
 template <class T>
 Registry<T> &registry() {
 	static auto *const all = new Registry<T>;

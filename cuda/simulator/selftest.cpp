@@ -13,8 +13,8 @@ long (*restrideSimCount)(const char *);
 int failures = 0;
 std::string realPtx;
 
-// glibc frees the thread-local data of a thread that has ended, on another one;
-// ThreadSanitizer does not see why that is in order.
+// glibc frees the thread-local data of an ended thread on another thread; ThreadSanitizer does
+// not see the ordering.
 extern "C" __attribute__((visibility("default"))) const char *__tsan_default_suppressions() { return "race:_dl_deallocate_tls\n"; }
 
 template <class F>
@@ -43,7 +43,7 @@ std::string ptx(const std::string &name, int params, const char *type) {
 	return text + ")\n.maxntid 256, 1, 1\n{ /* nothing */ ret; }\n";
 }
 
-// Before and right after cuInit.
+// Before and directly after cuInit.
 static void testInit() {
 	int n = 0;
 	Handle h;
@@ -83,7 +83,7 @@ static void testInit() {
 	CHECK(f == reinterpret_cast<void *>(cuMemAlloc_v2) && n == 0);
 	IS(cuGetProcAddress_v2("cuNothing", &f, 12000, 0, &n), ERROR_NOT_FOUND);
 	CHECK(f == nullptr && n == 1);
-	OK(cuGetProcAddress_v2("cuMemcpy", &f, 12000, 0, &n)); // absent: only there to be linked
+	OK(cuGetProcAddress_v2("cuMemcpy", &f, 12000, 0, &n)); // absent: present only for linking
 	IS(reinterpret_cast<Result (*)(u64, u64, size_t)>(f)(1, 2, 3), ERROR_NOT_SUPPORTED);
 	CHECK(restrideSimCount("cuMemcpy") == 1);
 }

@@ -1,4 +1,4 @@
-// What the parts of the simulator's self test share.
+// Shared by the parts of the simulator's self test.
 #pragma once
 #include "api.h"
 #include <array>
@@ -92,7 +92,7 @@ FUNCTIONS(X)
 #undef X
 extern long (*restrideSimCount)(const char *);
 
-// CHECK counts and prints what is not so; OK is for calls that must succeed.
+// CHECK counts and prints failures; OK is for calls that must succeed.
 extern int failures;
 #define CHECK(condition) \
 	do { \
@@ -111,7 +111,7 @@ extern int failures;
 	} while (0)
 #define OK(call) IS(call, SUCCESS)
 
-extern std::string realPtx; // of the kernels; empty if there is no compiler for it
+extern std::string realPtx; // the kernels' PTX; empty without a compiler
 
 using Parameters = std::array<u32, 128>; // of a launch, with the axes
 

@@ -1,4 +1,4 @@
-// Self test: what goes wrong, and many threads.
+// Self test: errors, and many threads.
 #include "selftest_session.h"
 #include <thread>
 
@@ -19,13 +19,13 @@ static void dies(const char *kernel, Result code, const char *why, Arguments a, 
 		std::fprintf(stderr, "\"%s\" is not in \"%s\"\n", why, message().c_str());
 	}
 	u64 p;
-	IS(cuMemAlloc_v2(&p, 16), code); // and all else, from now on
+	IS(cuMemAlloc_v2(&p, 16), code); // like every call from now on
 	IS(launch(f, 1, 1, s.stream, {}), code);
 	IS(cuCtxSynchronize(), code);
 }
 
 void testFaults() {
-	Session healthy(1); // another device's context goes on
+	Session healthy(1); // another device's context is not affected
 	const u64 p = healthy.alloc(16);
 	dies("test_write", ERROR_ILLEGAL_ADDRESS, "kernel test_write, block 1 of 2, thread 5 of 256: illegal address", {0, 0, {}, 1024, 0, 0, 5});
 	dies("test_write", ERROR_ILLEGAL_ADDRESS, "offset 1024 of an allocation of 1024 bytes", {0, 0, {}, 1024});
@@ -47,13 +47,13 @@ void testFaults() {
 		OK(cuMemcpyPeerAsync(own, s.context, p, healthy.context, 16, s.stream));
 		CHECK(s.download(own, 1)[0] == 8);
 	}
-	{ // contexts of one device have address spaces of their own
+	{ // contexts of one device have separate address spaces
 		Session other(1);
 		OK(launch(other.function("test_write"), 2, 256, other.stream, {p, 0, {}, 0, 0, 3, 0}));
 		IS(cuStreamSynchronize(other.stream), ERROR_ILLEGAL_ADDRESS);
 		CHECK(message().find("memory of another context") != std::string::npos);
 	}
-	{ // through a pointer that is no parameter
+	{ // through a pointer that is not a parameter
 		Session s;
 		const u64 dst = s.alloc(64), gone = s.alloc(64);
 		OK(cuMemFree_v2(gone));
@@ -69,7 +69,7 @@ void testFaults() {
 		IS(cuStreamSynchronize(s.stream), ERROR_ILLEGAL_ADDRESS);
 		OK(restrideSimSet("PLANT", ""));
 	}
-	{ // memory that is freed on the host's side too early
+	{ // memory that is freed too early on the host's side
 		Session s;
 		void *pinned;
 		OK(cuMemHostAlloc(&pinned, 64, 0));
@@ -103,7 +103,7 @@ void testThreads() {
 	const Parameters params = transposing(rows, columns);
 	OK(restrideSimSet("DELAY", "50"));
 	std::vector<std::thread> threads;
-	std::vector<int> wrong(16); // failures is not for several threads
+	std::vector<int> wrong(16); // failures is not thread-safe
 	for (u32 t = 0; t < 16; t++) {
 		threads.emplace_back([&, t] {
 			Handle stream = nullptr, event = nullptr;

@@ -90,7 +90,7 @@ void testKernels() {
 	}
 }
 
-// Kernels that the host does not have are interpreted.
+// Kernels without a host kernel are interpreted.
 void testPrograms() {
 	Session s;
 	const char *const text = ".version 6.0\n.target sm_70\n.shared .align 4 .b8 tile[256];\n"
@@ -154,7 +154,7 @@ void testGraphs() {
 	OK(cuEventRecord(back, other));
 	OK(cuStreamWaitEvent(s.stream, back, 0));
 	OK(cuMemsetD8Async(dst, 0, rows * columns * 4, s.stream));
-	int mode = 2; // in which captures forbid a thread nothing
+	int mode = 2; // the mode in which captures forbid a thread nothing
 	OK(cuThreadExchangeStreamCaptureMode(&mode));
 	CHECK(mode == 0);
 	IS(cuEventQuery(back), ERROR_CAPTURED_EVENT);
@@ -175,7 +175,7 @@ void testGraphs() {
 	OK(cuGraphExecDestroy(executable));
 	IS(cuGraphLaunch(executable, s.stream), ERROR_INVALID_VALUE);
 
-	// What breaks a capture.
+	// Calls that break a capture.
 	u64 p;
 	OK(cuStreamBeginCapture_v2(s.stream, 0));
 	IS(cuStreamSynchronize(s.stream), ERROR_STREAM_CAPTURE_UNSUPPORTED);
@@ -199,7 +199,7 @@ void testGraphs() {
 	OK(cuStreamBeginCapture_v2(s.stream, 2));
 	OK(cuEventRecord(event, s.stream));
 	OK(cuStreamWaitEvent(other, event, 0));
-	OK(cuMemsetD8Async(dst, 0, 16, other)); // and s.stream never waits for it
+	OK(cuMemsetD8Async(dst, 0, 16, other)); // which s.stream never waits for
 	IS(cuStreamEndCapture(s.stream, &graph), ERROR_STREAM_CAPTURE_UNJOINED);
 	OK(cuStreamBeginCapture_v2(s.stream, 1));
 	std::thread([&] {

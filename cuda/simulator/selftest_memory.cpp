@@ -2,7 +2,7 @@
 #include "selftest_session.h"
 #include <cstring>
 
-// readNow reads memory that a stream may write at the same time: on purpose.
+// readNow reads memory that a stream may write concurrently, on purpose.
 __attribute__((no_sanitize("thread"), noinline)) static u8 readNow(const void *p) { return *static_cast<const volatile u8 *>(p); }
 __attribute__((no_sanitize("thread"), noinline)) static void writeNow(void *p, u8 value) { *static_cast<volatile u8 *>(p) = value; }
 
@@ -16,7 +16,7 @@ void testMemory() {
 	CHECK(total == size_t(2) << 30 && free == total);
 	IS(cuMemAlloc_v2(&p, 0), ERROR_INVALID_VALUE);
 	IS(cuMemAlloc_v2(&p, total + 1), ERROR_OUT_OF_MEMORY);
-	OK(cuMemAlloc_v2(&p, total - 100)); // pages are touched only at its ends
+	OK(cuMemAlloc_v2(&p, total - 100)); // only the pages at its ends are written
 	IS(cuMemAlloc_v2(&q, 101), ERROR_OUT_OF_MEMORY);
 	OK(cuMemFreeAsync(p, stream));
 	OK(cuMemAlloc_v2(&q, 101)); // waits for that
@@ -76,7 +76,7 @@ void testMemory() {
 	OK(cuMemAllocFromPoolAsync(&q, 80, pool, stream));
 	OK(cuMemFreeAsync(p, stream));
 	OK(cuStreamSynchronize(stream));
-	OK(cuMemPoolGetAttribute(pool, 5, &bytes)); // of the reserved, the threshold leaves 20 beside the used
+	OK(cuMemPoolGetAttribute(pool, 5, &bytes)); // of the reserved bytes, the threshold leaves 20 in addition to the used
 	CHECK(bytes == 100);
 	OK(cuMemPoolTrimTo(pool, 0));
 	OK(cuMemPoolGetAttribute(pool, 5, &bytes));
@@ -97,18 +97,18 @@ void testMemory() {
 	OK(cuCtxDestroy_v2(context)); // with its memory
 }
 
-// slow puts work into a stream that takes a while: with the delays it does.
+// slow queues work that lasts a while, with the delays.
 static void slow(Handle stream, u64 p) {
 	for (int i = 0; i < 20; i++) {
 		OK(cuMemsetD8Async(p, 0, 16, stream));
 	}
 }
 
-// inOrder says whether work on b that waits for an event of a comes after it.
+// inOrder says whether work on b that waits for an event of a comes after a's work.
 static bool inOrder(Handle a, Handle b, Handle event, u64 p) {
 	bool ordered = true;
 	for (int round = 0; round < 3; round++) {
-		static u8 value = 70; // one that is not there yet
+		static u8 value = 70; // a value that is not used yet
 		u8 got = 0;
 		slow(a, p);
 		OK(cuMemsetD8Async(p, ++value, 1, a));
@@ -139,7 +139,7 @@ void testOrder() {
 	OK(cuEventQuery(event)); // never recorded: complete
 	IS(cuEventElapsedTime(&ms, event, later), ERROR_INVALID_HANDLE);
 
-	// Pinned memory is written, and read, when the stream comes to it.
+	// Pinned memory is written, and read, when the stream reaches the copy.
 	OK(cuEventRecord(event, a));
 	slow(a, p);
 	OK(cuMemcpyDtoHAsync_v2(pinned, p, 64, a));
@@ -158,7 +158,7 @@ void testOrder() {
 	writeNow(pinned, 33); // too early
 	OK(cuMemcpyDtoHAsync_v2(&got, p, 1, a));
 	CHECK(got == 33);
-	// Other memory is read at once.
+	// Other memory is read immediately.
 	slow(a, p);
 	OK(cuMemcpyHtoDAsync_v2(p, pageable, 64, a));
 	pageable[0] = 6;
@@ -172,7 +172,7 @@ void testOrder() {
 	OK(restrideSimSet("PLANT", ""));
 #endif
 
-	// The default stream waits for blocking streams, and they for it.
+	// The default stream waits for blocking streams, and they wait for it.
 	slow(blocking, p);
 	OK(cuMemsetD8Async(p, 1, 1, blocking));
 	OK(cuMemcpyDtoH_v2(&got, p, 1));
@@ -197,8 +197,8 @@ void testOrder() {
 	OK(cuCtxDestroy_v2(context));
 }
 
-// copied says what a copy from one session's stream to the other's device counts
-// as: 1 if it goes direct, 0 if it is staged; -1 if the bytes are wrong.
+// copied says how a copy from one session's stream to the other's device counts: 1 if it is
+// direct, 0 if it is staged; -1 if the bytes are wrong.
 static int copied(Session &to, Session &from, u64 dst, u64 src, size_t n) {
 	static u8 value = 10;
 	const long direct = restrideSimCount("peerDirect");
@@ -240,7 +240,7 @@ void testPeers() {
 	OK(cuCtxEnablePeerAccess(a.context, 0));
 	CHECK(copied(b, a, dst, src, size) == 1);
 
-	// That opens no pool.
+	// That does not open pools.
 	CHECK(copied(b, a, dst, pooled, size) == 0);
 	Handle pool;
 	struct {
@@ -262,7 +262,7 @@ void testPeers() {
 	IS(cuMemcpyPeerAsync(dst, b.context, src, a.stream, 16, b.stream), ERROR_INVALID_CONTEXT);
 	OK(cuMemcpyPeerAsync(dst, b.context, src, a.context, 0, b.stream));
 
-	// Memory that is freed before the stream comes to it is found out.
+	// Memory that is freed before the stream reaches its use is detected.
 	slow(b.stream, dst);
 	OK(cuMemcpyPeerAsync(dst, b.context, src, a.context, size, b.stream));
 	OK(cuCtxSetCurrent(a.context));

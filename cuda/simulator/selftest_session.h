@@ -1,4 +1,4 @@
-// What the self tests of kernels share.
+// Shared by the self tests of kernels.
 #pragma once
 #include "selftest.h"
 #include <algorithm>

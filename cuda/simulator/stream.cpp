@@ -32,7 +32,7 @@ std::shared_ptr<Stream> Stream::start(std::shared_ptr<Context> context, unsigned
 	static std::atomic<u64> streams{0};
 	const u64 seed = ++streams;
 	const std::shared_ptr<Stream> s(new Stream(std::move(context), flags));
-	// A Go program's signals are for Go's threads: this one takes faults only.
+	// A Go program's signals are for Go's threads: this thread handles faults only.
 	sigset_t faults, before;
 	sigfillset(&faults);
 	for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) {
@@ -67,7 +67,7 @@ void Stream::loop(u64 seed) {
 				context->fail(fault.code, work.name + ": " + fault.why);
 			}
 		}
-		work = {}; // what it holds goes before it counts as done
+		work = {}; // its resources are released before it counts as done
 		hold.lock();
 		done++;
 		changed.notify_all();

@@ -14,7 +14,7 @@ struct Capture; // see graph.h
 struct Work {
 	std::string name;
 	std::function<void()> run;
-	bool control = false; // done even where the context has failed: others wait for it
+	bool control = false; // done even after the context has failed: others wait for it
 };
 
 // Mark is a moment in a stream's work.
@@ -41,13 +41,13 @@ public:
 	const std::shared_ptr<Context> context;
 	const unsigned flags;
 
-	// Of captures, under their lock:
+	// State of captures, under their lock:
 	std::shared_ptr<Capture> capture;
-	std::set<size_t> frontier; // the nodes that the next one comes after
+	std::set<size_t> frontier; // the nodes that the next node depends on
 
-	// enqueue adds work after that which legacy rules let it wait for.
+	// enqueue adds work after the work that legacy rules make it wait for.
 	void enqueue(Work);
-	void synchronize(); // also with what the default stream does
+	void synchronize(); // also with work of the default stream
 	bool idle();
 	void close(); // ends the thread once the queue is empty
 	bool ended();
@@ -77,7 +77,7 @@ struct Event {
 	std::set<size_t> frontier;
 };
 
-// streamOf finds the stream for work in a context: its own, or its default one.
+// streamOf finds the stream for work in a context: one of its streams, or its default one.
 std::shared_ptr<Stream> streamOf(Context &, Handle);
 
 } // namespace sim

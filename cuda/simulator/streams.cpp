@@ -20,7 +20,7 @@ API cuStreamDestroy_v2(Handle stream) {
 		const auto s = registry<Stream>().find(stream);
 		forbidIn(context, s.get());
 		registry<Stream>().take(stream);
-		s->close(); // what is queued still runs
+		s->close(); // queued work still runs
 	});
 }
 
@@ -65,7 +65,7 @@ API cuStreamWaitEvent(Handle stream, Handle event, unsigned flags) {
 
 API cuEventCreate(Handle *event, unsigned flags) {
 	return local(__func__, [&](Context &context) {
-		require(event != nullptr && flags <= 3); // no events between processes
+		require(event != nullptr && flags <= 3); // events are not shared between processes
 		const auto e = std::make_shared<Event>();
 		e->context = context.shared_from_this();
 		e->flags = flags;
@@ -85,7 +85,7 @@ API cuEventRecord(Handle event, Handle stream) {
 	});
 }
 
-// markOf is what an event was last recorded as; null if it never was.
+// markOf is the event's last record; null if it has none.
 static std::shared_ptr<Mark> markOf(Handle event) {
 	const auto e = registry<Event>().find(event);
 	const std::lock_guard<std::mutex> hold(e->lock);

@@ -1,11 +1,11 @@
-// Kernels of the self test: barriers, and what a kernel may do wrong.
+// Kernels of the self test: barriers, and errors that a kernel may make.
 
 #define TEST_KERNEL(name) \
 	KERNEL(256) \
 	void name(GLOBAL u8 *dst, GLOBAL const u8 *src, CONSTANT Params *params, i64 dBase, i64 sBase, u64 lo, u64 hi)
 #define UNUSED(x) (void)(x)
 
-// Turns each block's lo words around, hi times, through shared memory.
+// Reverses each block's lo words, hi times, through shared memory.
 TEST_KERNEL(test_reverse) {
 	SHARED(u32, tile, 256);
 	UNUSED(params), UNUSED(dBase), UNUSED(sBase);
@@ -21,7 +21,7 @@ TEST_KERNEL(test_reverse) {
 	((u32 *)dst)[first + LOCAL_ID] = tile[LOCAL_ID];
 }
 
-// The work-items below lo come to a barrier.
+// The work-items below lo reach a barrier.
 TEST_KERNEL(test_diverge) {
 	UNUSED(dst), UNUSED(src), UNUSED(params), UNUSED(dBase), UNUSED(sBase), UNUSED(hi);
 	if (LOCAL_ID < lo) {

@@ -18,10 +18,9 @@ struct Trap {
 	const char *why;
 };
 
-// The signal stacks of the streams' threads lie side by side, each with the trap
-// that its thread has set. So a handler finds the trap by its own stack, and sees
-// at once if the thread is none of ours. (It must not read thread_local data: on
-// a thread that never used any, that allocates.)
+// The signal stacks of the streams' threads are contiguous, each with the trap that its thread
+// has set. So a handler finds the trap by its own stack, and knows whether the thread is one of
+// these. (It must not read thread_local data: on a thread that never used any, that allocates.)
 constexpr size_t stackBytes = 1 << 16, threads = 1024;
 
 struct Slot {
@@ -31,7 +30,7 @@ struct Slot {
 };
 static_assert(sizeof(Slot) == stackBytes);
 
-Slot *slots; // as many as threads
+Slot *slots; // one per thread
 
 thread_local struct Own {
 	Slot *slot = nullptr;
@@ -62,7 +61,7 @@ void handle(int signal, siginfo_t *info, void *machine) {
 	}
 	const struct sigaction &before = previous[signal];
 	if ((before.sa_flags & SA_SIGINFO) != 0) {
-		before.sa_sigaction(signal, info, machine); // Go's, as a rule
+		before.sa_sigaction(signal, info, machine); // usually Go's
 	} else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) {
 		before.sa_handler(signal);
 	} else {
@@ -79,9 +78,9 @@ void installTraps() {
 	for (const int signal : caught) {
 		struct sigaction ours;
 		sigaction(signal, nullptr, &previous[signal]);
-		ours = previous[signal]; // with the mask that the one before expects
+		ours = previous[signal]; // with the mask that the previous handler expects
 		ours.sa_sigaction = handle;
-		// Go requires SA_ONSTACK of every handler; nobody's stack is the one that overflowed.
+		// Go requires SA_ONSTACK of every handler; so no handler runs on an overflowed stack.
 		ours.sa_flags = (previous[signal].sa_flags | SA_SIGINFO | SA_ONSTACK) & ~static_cast<int>(SA_RESETHAND);
 		sigaction(signal, &ours, nullptr);
 	}
@@ -139,9 +138,8 @@ void giveUp(Result code, const char *why) {
 
 } // namespace sim
 
-// What GCC calls from a kernel that is compiled with -fsanitize=alignment,
-// shift-exponent and bounds: errors on a GPU, or results unlike the host's.
-// Each is told where in kernels.cpp.
+// Functions that GCC calls from a kernel compiled with -fsanitize=alignment, shift-exponent and
+// bounds: errors on a GPU, or results unlike the host's. Each gets the place in kernels.cpp.
 namespace {
 
 struct Source {

@@ -11,16 +11,16 @@ struct Fault {
 	std::string why;
 };
 
-// installTraps puts the signal handlers above those that are there, which get
-// every signal that is not ours. prepareThread lets this thread be caught.
+// installTraps puts the signal handlers in front of the present ones, which get all other
+// signals. prepareThread prepares this thread for traps.
 void installTraps();
 void prepareThread();
 
-// attempt runs a function on a prepared thread, and returns the fault that ended
-// it. What lay on the stack is not destroyed then.
+// attempt runs a function on a prepared thread, and returns the fault that ended it. Objects on
+// the stack are not destroyed then.
 Fault attempt(const std::function<void()> &);
 
-// giveUp ends what attempt runs, from within.
+// giveUp ends the function of attempt, from within.
 [[noreturn]] void giveUp(Result code, const char *why);
 
 } // namespace sim

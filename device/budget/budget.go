@@ -1,9 +1,9 @@
-// Package budget counts the memory that work takes, before it is allocated, and refuses
-// what would exceed a limit. What a caller's data can multiply is counted: buffers of
-// devices, strings, files and what is decoded from them. Small fixed costs are not.
+// Package budget counts memory before it is allocated, and refuses allocations that would
+// exceed a limit. It counts memory whose size depends on a caller's data: buffers of devices,
+// strings, files and their decoded content. It does not count small fixed costs.
 //
 //	SetLimit bounds all of it, on the host and on devices
-//	├─ Process: what is on the host, by default within what the system grants
+//	├─ Process: host memory, by default within the system's limits
 //	│  ├─ cpu and OpenCL devices whose memory is the host's
 //	│  ├─ host memory of other devices' transfers
 //	│  └─ strings, readers of files
@@ -24,11 +24,11 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// ErrOutOfMemory: the memory asked for is not to be had now.
+// ErrOutOfMemory: the requested memory is not available.
 var ErrOutOfMemory = errors.New("out of memory")
 
-// A Budget is memory in use and its limit. Budgets form a tree: what is taken from one
-// is taken from those above it. All methods may be called from any goroutine.
+// A Budget is memory in use and its limit. Budgets form a tree: an allocation counts in its
+// budget and all budgets above. All methods may be called from any goroutine.
 type Budget struct {
 	above *Budget
 	begin func() (bytes int64, source string) // the limit until one is set; may be nil
@@ -47,13 +47,13 @@ var all Budget
 
 var process = Budget{above: &all, begin: sysmem.Grant}
 
-// Process returns the budget of this process's memory on the host. Its limit is at first
-// what the system grants: see package sysmem for what counts.
+// Process returns the budget of this process's memory on the host. Its initial limit is the
+// system's: see package sysmem for what counts.
 func Process() *Budget { return &process }
 
-// SetLimit bounds the memory of the process, on the host and on devices together, in
-// place of what the system grants. The source, such as "--max-memory", is named by the
-// errors past it. restore sets the limits of before.
+// SetLimit bounds the memory of the process, on the host and on devices together, instead of
+// the system's limit. Errors name the source, such as "--max-memory". restore restores the
+// previous limits.
 func SetLimit(bytes int64, source string) (restore func()) {
 	was, wasHost := all.now(), process.now()
 	all.SetLimit(bytes, source)
@@ -64,8 +64,8 @@ func SetLimit(bytes int64, source string) (restore func()) {
 	}
 }
 
-// ForDevice returns a budget for a device's memory, a part of the host's or beside it.
-// A limit of 0 is none.
+// ForDevice returns a budget for a device's memory, a part of the host's or separate from it. A
+// limit of 0 is none.
 func ForDevice(id string, ofHost bool, bytes int64) *Budget {
 	b := &Budget{above: &all}
 	if ofHost {
@@ -77,17 +77,17 @@ func ForDevice(id string, ofHost bool, bytes int64) *Budget {
 	return b
 }
 
-// New returns a budget that is part of no other.
+// New returns a budget that is not part of another.
 func New(bytes int64, source string) *Budget {
 	b := new(Budget)
 	b.SetLimit(bytes, source)
 	return b
 }
 
-// SetLimit sets the limit. What is in use already may exceed it.
+// SetLimit sets the limit. Memory in use may exceed it.
 func (b *Budget) SetLimit(bytes int64, source string) { b.limit.Store(&limit{bytes, source}) }
 
-// Limit returns the limit and what it comes from; math.MaxInt64 is none.
+// Limit returns the limit and its source; math.MaxInt64 is none.
 func (b *Budget) Limit() (bytes int64, source string) {
 	l := b.now()
 	return l.bytes, l.source
@@ -106,18 +106,18 @@ func (b *Budget) now() *limit {
 	return b.limit.Load()
 }
 
-// InUse returns the bytes taken and not given back.
+// InUse returns the bytes taken and not returned.
 func (b *Budget) InUse() int64 { return b.inUse.Load() }
 
-// Take counts bytes that the caller is about to allocate for what, as in "Alloc" or
-// "the strings of Cast". Past a limit, when nothing idle is left to be freed, it is
-// ErrOutOfMemory and nothing is taken.
+// Take counts bytes that the caller is about to allocate for what, such as "Alloc" or "the
+// strings of Cast". Beyond a limit, when no idle memory is left to free, it returns
+// ErrOutOfMemory and counts nothing.
 func (b *Budget) Take(what string, bytes int64) error {
 	full := b.take(bytes)
 	if full == nil {
 		return nil
 	}
-	// Twice: the first frees what is idle, the second awaits the garbage collector.
+	// Twice: the first frees idle memory, the second waits for the garbage collector.
 	for _, relieve := range []func(*Budget, int64){freeIdle, collect} {
 		relieve(full, bytes)
 		if full = b.take(bytes); full == nil {
@@ -128,7 +128,7 @@ func (b *Budget) Take(what string, bytes int64) error {
 	return layout.Errorf(ErrOutOfMemory, what, "%d bytes are asked for, %d are in use, and the limit is %d (%s)", bytes, full.InUse(), l.bytes, l.source)
 }
 
-// take takes bytes from b and those above; or returns one that has not as many.
+// take counts bytes in b and those above; or returns one with too few left.
 func (b *Budget) take(bytes int64) (full *Budget) {
 	if b == nil {
 		return nil
@@ -149,7 +149,7 @@ func (b *Budget) take(bytes int64) (full *Budget) {
 	return full
 }
 
-// Give gives back bytes that were taken.
+// Give returns counted bytes.
 func (b *Budget) Give(bytes int64) {
 	for ; b != nil; b = b.above {
 		b.inUse.Add(-bytes)
@@ -159,15 +159,15 @@ func (b *Budget) Give(bytes int64) {
 // has reports whether bytes could be taken.
 func (b *Budget) has(bytes int64) bool { return bytes <= b.now().bytes-b.InUse() }
 
-// Pools are asked to free what they keep idle when memory is short.
+// Pools are asked to free idle memory when memory is short.
 var pools struct {
 	sync.Mutex
 	next int
 	free map[int]func()
 }
 
-// OnShortage has free called when a Take exceeds a limit: it gives back what is kept
-// idle. It must not take memory, nor wait for a lock that callers of Take hold.
+// OnShortage registers free, which a Take that exceeds a limit calls: it must free idle memory.
+// It must not take memory, nor wait for a lock that callers of Take hold.
 func OnShortage(free func()) (stop func()) {
 	pools.Lock()
 	defer pools.Unlock()
@@ -196,10 +196,10 @@ func freeIdle(*Budget, int64) {
 	}
 }
 
-// garbage counts the bytes of TakeFor, which the garbage collector gives back.
+// garbage counts the bytes of TakeFor, which the garbage collector returns.
 var garbage atomic.Int64
 
-// TakeFor is Take for Go memory that lives as long as p, and is given back by the garbage
+// TakeFor is Take for Go memory that lives as long as p, and is returned by the garbage
 // collector.
 func TakeFor[T any](b *Budget, p *T, what string, bytes int64) error {
 	if err := b.Take(what, bytes); err != nil {
@@ -209,7 +209,7 @@ func TakeFor[T any](b *Budget, p *T, what string, bytes int64) error {
 	return nil
 }
 
-// giveWith gives bytes back when p is garbage.
+// giveWith returns bytes when p is garbage.
 func giveWith[T any](b *Budget, p *T, bytes int64) {
 	garbage.Add(bytes)
 	runtime.AddCleanup(p, func(bytes int64) {
@@ -218,7 +218,7 @@ func giveWith[T any](b *Budget, p *T, bytes int64) {
 	}, bytes)
 }
 
-// step is how many bytes Steps takes at once.
+// step is the number of bytes that Steps takes in one call.
 const step = 64 << 10
 
 // Steps returns a function that counts many small parts by few calls of take: one for each
@@ -239,7 +239,7 @@ func Steps(take func(bytes int64) error) func(bytes int64) error {
 	}
 }
 
-// small is how many bytes Make does not count.
+// small is the number of bytes up to which Make does not count.
 const small = 32 << 10
 
 // Make makes a slice of n elements that is counted, unless it is small, for as long as
@@ -261,11 +261,11 @@ func Make[T any](b *Budget, what string, n int64) ([]T, error) {
 	return s, nil
 }
 
-// collectWait is how long a Take waits for the garbage collector's cleanups, which run
-// after it, at their leisure.
+// collectWait is the time that a Take waits for the garbage collector's cleanups, which run
+// after it, without a guarantee of when.
 const collectWait = 100 * time.Millisecond
 
-// collect has the garbage collector give back what TakeFor took, if that can be enough.
+// collect makes the garbage collector return bytes of TakeFor, if that can be enough.
 func collect(full *Budget, bytes int64) {
 	if l := full.now().bytes; garbage.Load() == 0 || bytes > l || full.InUse()-garbage.Load() > l-bytes {
 		return

@@ -33,7 +33,7 @@ func TestTake(t *testing.T) {
 	require.ErrorIs(t, b.Take("a byte", 1), ErrOutOfMemory)
 }
 
-// What is taken from a part is taken from the whole, or from neither.
+// A part's allocation counts in the whole, or in neither.
 func TestTree(t *testing.T) {
 	whole := New(100, "the whole")
 	part := &Budget{above: whole}
@@ -77,7 +77,7 @@ func TestForDevice(t *testing.T) {
 	shared.Give(1000)
 }
 
-// The process may not have more than the system has.
+// The process is limited to the system's memory.
 func TestProcessIsLimited(t *testing.T) {
 	bytes, source := Process().Limit()
 	assert.Less(t, bytes, int64(1<<50))
@@ -104,7 +104,7 @@ func TestOnShortage(t *testing.T) {
 	assert.EqualValues(t, 30, idle)
 }
 
-// Memory that the garbage collector has still to give back is waited for.
+// A Take waits for memory that the garbage collector will return.
 func TestTakeFor(t *testing.T) {
 	b := New(100, "a test")
 	kept := new([64]byte)

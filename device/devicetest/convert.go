@@ -12,8 +12,8 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// convert converts every value of each type of 8 bits and less to each type, of wider
-// ones (in full, of more than 16 bits) values at the edges of dst; then many layouts.
+// convert converts every value of each type of at most 8 bits (in full, 16) to each type, and
+// of wider ones values at the edges of dst; then many layouts.
 func (r runner) convert(t *testing.T) {
 	rig := r.rig(t)
 	t.Run("Values", func(t *testing.T) { r.convertValues(rig.fork(t)) })
@@ -25,8 +25,7 @@ func isNumber(t layout.DType) bool {
 	return t != layout.String && t != layout.Complex64 && t != layout.Complex128 && t != layout.Bit
 }
 
-// numbers are the types that Convert takes: all of them, or one of each width and
-// kind.
+// numbers are the types that Convert accepts: all of them, or one of each width and kind.
 func (r runner) numbers() []layout.DType {
 	if r.Small {
 		return []layout.DType{layout.Int2, layout.Float4E2M1, layout.Float8E4M3FN, layout.Float16, layout.Float32, layout.Int64}
@@ -40,7 +39,7 @@ func (r runner) numbers() []layout.DType {
 	return all
 }
 
-// roundings are those that make a difference to values of a type.
+// roundings are the ones that affect values of a type.
 func roundings(dst layout.DType) []device.Rounding {
 	var all []device.Rounding
 	for _, way := range []device.RoundDirection{device.RoundUp, device.RoundDown, device.RoundNearest} {
@@ -108,7 +107,7 @@ func hexOf(packed []byte, t layout.DType, i int64) string {
 	return fmt.Sprintf("%#x", binary.LittleEndian.Uint64(word[:]))
 }
 
-// values returns elements of a type: all, of up to 16 bits, or some at the edges of dst.
+// values returns elements of a type: all, up to 16 bits, or some at the edges of dst.
 func (r runner) values(rng *rand.Rand, dst, src layout.DType) []byte {
 	bits := src.Bits()
 	var all []byte
@@ -157,8 +156,8 @@ func (r runner) convertLayouts(rig rig) {
 				shape := []int64{3, 5, 7}[:rank]
 				permutations(rank, func(perm []int) {
 					for _, mark := range marks(rank) {
-						// One of three, of a sample one of fifteen: other ones for each pair of types
-						// (which has 76 numbers) and each seed.
+						// One of three, in a sample one of fifteen: different ones for each
+						// pair of types (which has 76 numbers) and each seed.
 						if n++; n%3 != 0 || r.few() && n%5 != 0 {
 							continue
 						}

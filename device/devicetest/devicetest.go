@@ -14,8 +14,8 @@
 //
 //	RESTRIDE_CASE=copy/int4/3x5/dst=5,1@1/src=-1,3@14   only this case
 //	RESTRIDE_SEED=17                                    data, and random cases from here on
-//	RESTRIDE_SUITE=small                                as Suite.Small
-//	RESTRIDE_PART=2/5                                   the second of each five tests of the suite
+//	RESTRIDE_SUITE=small                                like Suite.Small
+//	RESTRIDE_PART=2/5                                   the second of every five tests of the suite
 //	RESTRIDE_SOAK=1                                     sweeps in full, more random cases
 package devicetest
 
@@ -35,24 +35,24 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// Suite says how much of the suite to run. Sweeps are sampled unless RESTRIDE_SOAK
-// is set: in full they take ten times as long.
+// Suite says how much of the suite to run. Sweeps are sampled unless RESTRIDE_SOAK is set: in
+// full they last ten times as long.
 type Suite struct {
-	// Small keeps to small shapes, few cases and one queue where that is
-	// enough: for simulators and checkers that are a thousand times slower.
+	// Small uses small shapes, few cases and one queue where that suffices: for simulators and
+	// checkers that are a thousand times slower.
 	Small bool
-	// Once keeps to puts that set an element once: for checkers of races, to which it is
-	// one that any of several elements may be the last to go to a place. Puts that reduce
-	// are without races.
+	// Once limits puts to those that set an element once: for checkers of races, which report
+	// two elements that go to one place, where either may be last. Puts that reduce have no
+	// races.
 	Once bool
-	// Lone is Once, and keeps to one goroutine at a time and to random cases with two
-	// buffers: for checkers that bear no more. (In one buffer, a kernel may read elements of
-	// a word of which it sets others, by atomic operations; to Oclgrind that is a race.)
+	// Lone is Once, one goroutine at a time, and random cases with two buffers: for checkers
+	// that support no more. (In one buffer, a kernel may read elements of a word while it sets
+	// others by atomic operations; Oclgrind reports that as a race.)
 	Lone bool
 }
 
-// Run runs the whole suite. It closes every device that open returns; those
-// that are open at the same time must be of one backend and keep apart.
+// Run runs the whole suite. It closes every device that open returns; devices open at the same
+// time must belong to one backend and be independent.
 func Run(t *testing.T, open func(*testing.T) device.Device) {
 	Suite{}.Run(t, open)
 }
@@ -66,7 +66,7 @@ func (s Suite) Run(t *testing.T, open func(*testing.T) device.Device) {
 		t.Run("Case", func(t *testing.T) { r.oneCase(t, name) })
 		return
 	}
-	values := r // the race detector finds nothing more in longer sweeps of values
+	values := r // the race detector finds no more in longer sweeps of values
 	values.Small = r.Small || race.Enabled
 	part, parts := part(t)
 	for i, test := range []struct {
@@ -120,7 +120,7 @@ type runner struct {
 	seed uint64
 }
 
-// part reads RESTRIDE_PART: which of how many parts of the suite to run, from 0 on.
+// part reads RESTRIDE_PART: which part of the suite to run, from 0 on, of how many.
 func part(t *testing.T) (part, parts int) {
 	word := os.Getenv("RESTRIDE_PART")
 	if word == "" {
@@ -144,8 +144,7 @@ func seed(t *testing.T) uint64 {
 	return n
 }
 
-// few reports whether to sample sweeps. The race detector finds nothing more in full
-// ones.
+// few reports whether to sample sweeps. The race detector finds no more in full ones.
 func (r runner) few() bool { return r.Small || race.Enabled || !soak.Enabled() }
 
 // rig is a device with a queue, for one test.
@@ -190,7 +189,7 @@ func (r rig) ok(err error) {
 	}
 }
 
-// is fails the test unless err is of the kind.
+// is fails the test unless err is of the given kind.
 func (r rig) is(err, kind error, format string, args ...any) {
 	r.Helper()
 	if !errors.Is(err, kind) {
@@ -210,7 +209,7 @@ func (r rig) buffer(data []byte) device.Buffer {
 	return b
 }
 
-// bytes returns all that a buffer holds.
+// bytes returns the whole content of a buffer.
 func (r rig) bytes(b device.Buffer) []byte {
 	r.Helper()
 	data := noise(b.Size(), 99)
@@ -218,7 +217,7 @@ func (r rig) bytes(b device.Buffer) []byte {
 	return data
 }
 
-// left returns all that a buffer holds after work on it that was told to have failed.
+// left returns the whole content of a buffer after work on it that failed.
 func (r rig) left(b device.Buffer) []byte {
 	r.Helper()
 	data := noise(b.Size(), 99)
@@ -250,7 +249,7 @@ func noise(n int64, seed uint64) []byte {
 	return oracle.RandomBytes(rand.New(rand.NewPCG(seed, 0)), n)
 }
 
-// strided returns a layout that is known to be right.
+// strided returns a layout that is known to be valid.
 func strided(dims, strides []int64, offset int64) layout.Layout {
 	l, err := layout.Strided(dims, strides, offset)
 	if err != nil {
@@ -271,7 +270,7 @@ func dense(offset int64, dims ...int64) layout.Layout {
 	return l
 }
 
-// widths has a type for each element width; the first, Bit, is copied and filled alone.
+// widths has a type for each element width; Bit, the first, can only be copied and filled.
 var widths = []layout.DType{layout.Bit, layout.Uint2, layout.Uint4, layout.Uint8, layout.Float16, layout.Float32, layout.Int64, layout.Complex128}
 
 // perByte returns how many elements share a byte.

@@ -13,8 +13,7 @@ import (
 
 func open(*testing.T) device.Device { return &reference{fault: os.Getenv(faultVariable)} }
 
-// faultVariable names the fault of the reference device, in a test that is run
-// to fail.
+// faultVariable names the fault of the reference device, in a test that must fail.
 const faultVariable = "RESTRIDE_TEST_FAULT"
 
 func TestReference(t *testing.T) {
@@ -26,8 +25,8 @@ func TestReference(t *testing.T) {
 
 func TestSmall(t *testing.T) { Suite{Small: true}.Run(t, open) }
 
-// faults are the ways in which the reference device can break the contract,
-// with the subtest that should notice.
+// faults are the ways in which the reference device can break the contract, with the subtest
+// that must notice.
 var faults = map[string]string{
 	"tail nibble":            "Runs",
 	"no sign":                "Convert",

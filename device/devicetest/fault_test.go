@@ -11,7 +11,7 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// faulty is a right queue that does some damage after each operation.
+// faulty is a correct queue that does some damage after each operation.
 type faulty struct {
 	*refQueue
 	damage func(dst, src device.Operand)
@@ -162,7 +162,7 @@ func TestCheckSees(t *testing.T) {
 	}
 }
 
-// A fault in any one bit of what a random case touches is seen.
+// A fault in any one bit near the operands of a random case is detected.
 func TestCheckSeesEveryBit(t *testing.T) {
 	r := runner{open: func(*testing.T) device.Device { return &reference{} }}.rig(t)
 	for seed := range uint64(300) {
@@ -185,7 +185,7 @@ func TestCheckSeesEveryBit(t *testing.T) {
 	}
 }
 
-// wordless is a device that holds no strings.
+// wordless is a device without strings.
 type wordless struct{ *reference }
 
 func (wordless) Info() device.Info { return device.Info{} }
@@ -203,8 +203,7 @@ func TestCheckSkipsStrings(t *testing.T) {
 	}
 }
 
-// What a device refuses, Check hands on; and a case of absurd size is refused
-// before any memory is asked for.
+// Check returns a device's refusal; and it refuses a case of absurd size before it allocates.
 func TestCheckRefused(t *testing.T) {
 	for _, name := range []string{
 		"copy/int8/4/dst=0@0/src=1@0",

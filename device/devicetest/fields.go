@@ -9,7 +9,7 @@ import (
 )
 
 // fields copies fields of a few bits between pitches: streams of codes of 3, 5 and 6 bits,
-// what is in the bits of bytes, planes of bits, and rows of all of these.
+// fields of bytes, planes of bits, and rows of all of these.
 func (r runner) fields(t *testing.T) {
 	n, most := 3000, int64(5000)
 	if r.few() {
@@ -63,8 +63,8 @@ func field(rng *rand.Rand, most int64) oracle.Case {
 	return oracle.Case{Op: oracle.OpCopy, DstType: dtype, SrcType: dtype, Dst: place(), Src: place()}
 }
 
-// manyRows are rows of fields over 12 axes that do not merge: more than the parameters of
-// most kernels have room for.
+// manyRows are rows of fields over 12 axes that do not merge: more than most kernels'
+// parameters can hold.
 func manyRows(count, width, row, pitch, at int64) layout.Layout {
 	dims, strides := []int64{count, width}, []int64{pitch, 1}
 	for range 12 {

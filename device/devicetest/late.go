@@ -13,8 +13,8 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// late checks that what is wrong in the end (an index out of range) is an error of every
-// read of what depends on it, and of no other.
+// late checks that a late error (an index out of range) is an error of every read of bytes that
+// depend on it, and of no other.
 func (r runner) late(t *testing.T) {
 	rounds := 400
 	if r.Small {
@@ -41,7 +41,7 @@ func (r runner) late(t *testing.T) {
 		}
 		all.Wait()
 		for _, x := range second {
-			_ = x.q.Wait() // the error of what nobody has read
+			_ = x.q.Wait() // an error that no read has returned
 		}
 	})
 }
@@ -49,8 +49,8 @@ func (r runner) late(t *testing.T) {
 // lateSize is the size of a buffer of lateModel, in bytes.
 const lateSize = 96
 
-// lateModel does random work on some buffers, and knows what their bytes should be, and
-// which of them depend on an index out of range.
+// lateModel does random work on some buffers, and models their bytes, and which of them depend
+// on an index out of range.
 type lateModel struct {
 	rig
 	seed    uint64
@@ -80,7 +80,7 @@ func newLateModel(a, b rig, seed uint64) *lateModel {
 	return m
 }
 
-// follow makes the other queue's work come after that of queue i.
+// follow orders the other queue's work after queue i's.
 func (m *lateModel) follow(i int) {
 	if m.queues[0] == m.queues[1] {
 		return
@@ -92,7 +92,7 @@ func (m *lateModel) follow(i int) {
 	m.must(err)
 }
 
-// must ends the test on an error. It may be called by any goroutine.
+// must ends the test on an error. Any goroutine may call it.
 func (m *lateModel) must(err error) {
 	if err != nil {
 		m.failed = true
@@ -113,7 +113,7 @@ func (m *lateModel) run(rounds int) {
 		}
 	}
 	for _, q := range m.queues {
-		_ = q.Wait() // the error of what nobody has read
+		_ = q.Wait() // an error that no read has returned
 	}
 	for b := range m.buffers {
 		m.readOf(m.queues[0], b, 0, lateSize)
@@ -127,7 +127,7 @@ func (m *lateModel) span() (b int, lo, n int64) {
 	return m.rng.IntN(len(m.buffers)), m.rng.Int64N(lateSize - n + 1), n
 }
 
-// step does something, and what it should to the model.
+// step does something, and the same to the model.
 func (m *lateModel) step(q device.Queue) {
 	b, lo, n := m.span()
 	c, from, _ := m.span()
@@ -187,7 +187,7 @@ func (m *lateModel) take(q device.Queue, b, c int, lo, from int64) {
 		m.mark(b, lo, 3, bad || slices.Contains(m.bad[c][from:from+8], true))
 	}
 	if err != nil && !good && errors.Is(err, device.ErrInvalid) {
-		// The call has said it. What it left is undefined: write it again.
+		// The call has returned the error. The content is undefined: write it again.
 		for i := range m.buffers {
 			if i == b && !put || i == c && put {
 				m.right[i] = noise(lateSize, m.rng.Uint64())
@@ -211,7 +211,7 @@ func (m *lateModel) read(q device.Queue) {
 	m.readOf(q, b, lo, n)
 }
 
-// readOf reads, twice, in one of the ways that there are.
+// readOf reads, twice, by one of the possible calls.
 func (m *lateModel) readOf(q device.Queue, b int, lo, n int64) {
 	bad := slices.Contains(m.bad[b][lo:lo+n], true)
 	for range 2 {

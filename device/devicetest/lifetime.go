@@ -45,7 +45,7 @@ func (r runner) transfers(t *testing.T) {
 			data := noise(n, uint64(off))
 			copy(model[off:], data)
 			rig.ok(rig.q.Write(b, off, data))
-			clear(data) // Write has taken it
+			clear(data) // Write has copied it
 			part := noise(min(n+2, 77-off), 8)
 			rig.ok(rig.q.Read(part, b, off))
 			if !bytes.Equal(part, model[off:off+int64(len(part))]) {
@@ -212,7 +212,7 @@ func (r runner) free(t *testing.T) {
 	second := rig.fork(t)
 	all := rig.buffer(make([]byte, size*rounds))
 	for i := range rounds {
-		// The block of src may be handed out again at once, to either queue.
+		// The block of src may be reused immediately, by either queue.
 		src := rig.buffer(noise(size, uint64(i)))
 		side := int64(1) << 8
 		rig.ok(rig.q.Copy(
@@ -246,7 +246,7 @@ func (r runner) free(t *testing.T) {
 	rig.ok(all.Free())
 }
 
-// refuses makes every call of the rig's queue, with bad somewhere, and expects
+// refuses makes every call of the rig's queue, with bad as some argument, and expects
 // ErrClosed.
 func (r rig) refuses(what string, bad, good device.Buffer) {
 	r.Helper()
@@ -260,7 +260,7 @@ func (r rig) refuses(what string, bad, good device.Buffer) {
 	r.is(r.q.Convert(operand(good, layout.Uint4, l), operand(bad, layout.Uint8, l), device.Rounding{}), device.ErrClosed, "Convert from %s", what)
 }
 
-// dead expects that a queue does nothing any more.
+// dead expects that a queue refuses everything.
 func (r rig) dead(what string, a, b device.Buffer, event device.Event) {
 	r.Helper()
 	r.refuses(what, a, b)
@@ -280,7 +280,7 @@ func (r runner) closeQueue(t *testing.T) {
 	a, b := rig.buffer(want), rig.buffer(noise(size, 2))
 	rig.ok(rig.q.Wait())
 	closed := rig.fork(t)
-	for range 4 { // something to wait for
+	for range 4 { // work to wait for
 		rig.ok(closed.q.Fill(operand(b, layout.Uint8, dense(0, size)), []byte{1}))
 	}
 	rig.ok(closed.q.Copy(operand(b, layout.Uint8, dense(0, size)), operand(a, layout.Uint8, strided([]int64{size}, []int64{-1}, size-1))))

@@ -11,7 +11,7 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// mapTypes has a type of each width on either side of a map.
+// mapTypes has a type of each width for either side of a map.
 var (
 	mapTypes = []layout.DType{layout.Int2, layout.Uint4, layout.Int8}
 	mapsTo   = []layout.DType{layout.Uint2, layout.Int4, layout.Uint8, layout.Float16, layout.Float32}
@@ -52,7 +52,7 @@ func (r runner) maps(t *testing.T) {
 			}
 		}
 	}
-	// Many, so that devices share the work.
+	// Many elements, so that devices share the work.
 	if !r.Small {
 		for _, from := range mapTypes {
 			for _, to := range mapsTo {
@@ -63,7 +63,7 @@ func (r runner) maps(t *testing.T) {
 	r.randomCases(t, shared, limits, n, lanes)
 }
 
-// randomCases runs random cases within limits on so many queues.
+// randomCases runs random cases within limits on the given number of queues.
 func (r runner) randomCases(t *testing.T, shared rig, limits oracle.Limits, n, lanes int) {
 	for lane := range lanes {
 		rig := shared.fork(t)
@@ -76,7 +76,7 @@ func (r runner) randomCases(t *testing.T, shared rig, limits oracle.Limits, n, l
 	}
 }
 
-// mapRules makes maps that a device must refuse at once.
+// mapRules makes maps that a device must refuse immediately.
 func (r runner) mapRules(t *testing.T) {
 	rig := r.rig(t)
 	data := noise(2048, 1)
@@ -117,7 +117,7 @@ func (r runner) mapRules(t *testing.T) {
 	if after := rig.dev.Stats(); after.Launches != before.Launches {
 		rig.Error("an empty map was launched")
 	}
-	rig.ok(rig.q.Map(of(b, layout.Float16, 0, 4), of(b, layout.Uint4, 16, 4), of(b, layout.Int16, 5, 16))) // behind each other
+	rig.ok(rig.q.Map(of(b, layout.Float16, 0, 4), of(b, layout.Uint4, 16, 4), of(b, layout.Int16, 5, 16))) // one behind the other
 	if after := rig.dev.Stats(); after.Launches != before.Launches+1 || after.DeviceToDevice != before.DeviceToDevice+8 {
 		rig.Errorf("a map of 8 bytes took the stats from %+v to %+v", before, after)
 	}
@@ -125,8 +125,8 @@ func (r runner) mapRules(t *testing.T) {
 	rig.is(rig.q.Map(to, from, entries), device.ErrClosed, "freed buffers")
 }
 
-// refusesAll makes calls that a device must refuse at once with ErrInvalid, and looks
-// whether they changed buffers, all of which hold the same.
+// refusesAll makes calls that a device must refuse immediately with ErrInvalid, and checks that
+// the buffers, which hold the same bytes, do not change.
 func (r rig) refusesAll(calls []call, buffers ...device.Buffer) {
 	r.Helper()
 	data := r.bytes(buffers[0])

@@ -13,7 +13,7 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// order checks that queues keep the order that their calls and events say.
+// order checks that queues keep the order of their calls and events.
 func (r runner) order(t *testing.T) {
 	size, rounds := int64(64<<10), 60
 	if r.Small {
@@ -52,7 +52,7 @@ func oneQueue(r rig, size int64, rounds int) {
 		copy(host, noise(size, uint64(i)))
 		r.ok(r.q.Write(a, 0, host))
 		copy(want, transposed(host))
-		clear(host)                                   // Write has taken it
+		clear(host)                                   // Write has copied it
 		r.ok(r.q.Copy(row(b, size), column(a, size))) // b: transposed
 		r.ok(r.q.Fill(row(a, size), []byte{byte(i)}))
 		r.ok(r.q.Copy(operand(a, layout.Uint8, dense(0, size/2)), operand(b, layout.Uint8, dense(size/2, size/2))))
@@ -155,7 +155,7 @@ func events(r rig, size int64) {
 			}
 		},
 	} {
-		for i := range 32 { // something to wait for
+		for i := range 32 { // work to wait for
 			r.ok(r.q.Fill(row(b, size), []byte{byte(i)}))
 		}
 		r.ok(r.q.Copy(row(b, size), column(a, size)))
@@ -217,7 +217,7 @@ func (r runner) parallel(t *testing.T) {
 	t.Run("Alloc", func(t *testing.T) { allocating(shared, workers, n) })
 }
 
-// allocating checks that no block is handed out twice.
+// allocating checks that no block is in use twice.
 func allocating(r rig, workers, n int) {
 	var group sync.WaitGroup
 	for w := range workers {

@@ -45,7 +45,7 @@ func (r runner) put(t *testing.T) {
 				column.By = []layout.Index{{Extent: 9, Stride: 1, OutOfRange: outside}}
 				each := column
 				each.At = dense(0, 5, width)
-				one := each // the same for all
+				one := each // the same index for all
 				one.Src = strided(shape, []int64{0, 0}, 7)
 				for _, c := range []oracle.Case{row, column, each, one} {
 					shared.check(c, seed)
@@ -54,7 +54,7 @@ func (r runner) put(t *testing.T) {
 		}
 	}
 	r.reductions(shared)
-	// Many, so that devices share the work, and some name the same.
+	// Many elements, so that devices share the work, and some with the same target.
 	if !r.Small {
 		for _, dtype := range []layout.DType{layout.Uint4, layout.Uint8, layout.Int64, layout.String} {
 			l := strided([]int64{400000}, []int64{0}, 0)
@@ -75,9 +75,9 @@ func (r runner) put(t *testing.T) {
 	}
 }
 
-// reductions runs puts that reduce: of elements, and of rows, several to a place.
+// reductions runs puts that reduce: of elements, and of rows, several to one place.
 func (r runner) reductions(shared rig) {
-	seed, length := uint64(0), int64(5000) // of which some kernels' items have a part each
+	seed, length := uint64(0), int64(5000) // a part for each item of some kernels
 	if r.Small {
 		length = 200
 	}
@@ -102,7 +102,7 @@ func (r runner) reductions(shared rig) {
 	}
 }
 
-// putRules makes puts that a device must refuse at once.
+// putRules makes puts that a device must refuse immediately.
 func (r runner) putRules(t *testing.T) {
 	rig := r.rig(t)
 	data := noise(64, 1)
@@ -154,7 +154,7 @@ func (r runner) putRules(t *testing.T) {
 		rig.Error("a refused put changed a buffer")
 	}
 
-	// What is nothing to do, and what is just within the rules.
+	// Empty puts, and puts just within the rules.
 	before = rig.dev.Stats()
 	rig.ok(rig.q.Put(of(a, 0), of(b, 0), ints(0, 0), device.ReduceSet, by(0, 1)...))
 	nothing := []layout.Index{{OutOfRange: layout.OutOfRangeSkip, Stride: 1}, {Extent: 2, Stride: 1}}
@@ -163,7 +163,7 @@ func (r runner) putRules(t *testing.T) {
 		rig.ok(rig.q.Put(one, of(b, 4), ints(0, 4), how, nothing...))
 		rig.ok(rig.q.Put(of(empty, 4), of(b, 4), ints(0, 4), how, nothing[:1]...)) // to a table without rows
 	}
-	// Sums of floats are worked out in order, by other kernels.
+	// Sums of floats are computed in order, by other kernels.
 	floats := operand(a, layout.Float32, strided([]int64{4}, []int64{0}, 0))
 	rig.ok(rig.q.Put(floats, operand(b, layout.Float32, dense(0, 4)), ints(0, 4), device.ReduceAdd, nothing...))
 	if after := rig.dev.Stats(); after.Launches != before.Launches {
@@ -185,8 +185,8 @@ func (r runner) putRules(t *testing.T) {
 	rig.is(rig.q.Put(one, of(b, 4), ints(0, 4), device.ReduceSet, by(8, 1)...), device.ErrClosed, "freed buffers")
 }
 
-// putOrder checks that puts keep the order of their queue, and that an index out of range
-// is told as a put's, or, if it is to be skipped or clamped, not at all.
+// putOrder checks that puts keep the order of their queue, and that an index out of range is
+// reported as a put's, or, if it is to be skipped or clamped, not at all.
 func (r runner) putOrder(t *testing.T) {
 	rig := r.rig(t)
 	const n = 16
@@ -228,7 +228,7 @@ func (r runner) putOrder(t *testing.T) {
 	}
 	want = append([]byte{want[n-1]}, want[:n-1]...)
 	last := want[6]
-	want[6] = noise(n, 1)[3] // as it was after three puts
+	want[6] = noise(n, 1)[3] // its content after three puts
 	if got := rig.left(b); !bytes.Equal(got, want) {
 		rig.Errorf("after a wrong index dst is %v, want %v", got, want)
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// quotients quantises rows by scales of every magnitude, so that it shows where a quotient is
-// not the nearest float: next to half way between two codes, or by what a zero point leaves.
+// quotients quantises rows by scales of every magnitude, to reveal a quotient that is not the
+// nearest float: close to half way between two codes, or in the remainder after a zero point.
 func (r runner) quotients(shared rig) {
 	random := rand.New(rand.NewPCG(r.seed, 5))
 	scales := []float32{1, 3, 0, math.Float32frombits(1), math.MaxFloat32, float32(math.Inf(-1)), float32(math.NaN())}

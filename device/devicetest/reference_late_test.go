@@ -44,12 +44,12 @@ func (s span) set(err error) {
 	}
 }
 
-// launch queues f, which makes dst of srcs: what is wrong with these is wrong with it.
+// launch queues f, which computes dst from srcs: errors of these become errors of dst.
 func (q *refQueue) launch(dst device.Operand, f func(), srcs ...device.Operand) error {
 	return q.launchFrom(dst, func() error { f(); return nil }, srcs...)
 }
 
-// launchFrom is launch of what may fail late.
+// launchFrom is launch for work that may fail late.
 func (q *refQueue) launchFrom(dst device.Operand, f func() error, srcs ...device.Operand) error {
 	return q.count(dst, func() {
 		err := f()

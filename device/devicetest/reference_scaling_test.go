@@ -35,7 +35,7 @@ func (q *refQueue) scale(op oracle.Op, dst, src, scale device.Operand, terms ora
 	}, src, scale)
 }
 
-// termOf is an operand as the oracle has it.
+// termOf is an operand in the oracle's form.
 func termOf(o device.Operand) oracle.Term {
 	if o.Buffer == nil {
 		return oracle.Term{}
@@ -43,7 +43,7 @@ func termOf(o device.Operand) oracle.Term {
 	return oracle.Term{Layout: o.Layout, Type: o.Type, Data: memory(o.Buffer)}
 }
 
-// operandBuffers are the buffers of operands that have one, and of the first two.
+// operandBuffers are the buffers of operands that have one, including the first two.
 func operandBuffers(operands ...device.Operand) (all []device.Buffer) {
 	for i, o := range operands {
 		if i < 2 || o.Buffer != nil {

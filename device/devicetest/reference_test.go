@@ -13,8 +13,8 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// reference is a device on plain slices that works as the oracle does, one
-// goroutine a queue. A fault, by name, makes it break one rule: see faults.
+// reference is a device on plain slices that uses the oracle, with one goroutine per queue. A
+// fault, by name, makes it break one rule: see faults.
 type reference struct {
 	fault string
 
@@ -30,7 +30,7 @@ func (d *reference) has(fault string) bool { return d.fault == fault }
 type refBuffer struct {
 	dev   *reference
 	data  []byte
-	bad   []error // of each byte or string, as far as there are any
+	bad   []error // of each byte or string; shorter if the rest is good
 	freed bool
 }
 
@@ -124,7 +124,7 @@ func (d *reference) of(buffers ...device.Buffer) error {
 		var mine *refBuffer
 		switch b := b.(type) {
 		case nil:
-			continue // found by the rules
+			continue // the rules refuse it
 		case *refBuffer:
 			mine = b
 		case *refStrings:
@@ -167,7 +167,7 @@ type refQueue struct {
 
 	mu     sync.Mutex
 	closed bool
-	err    error // of a Take, that no call has returned
+	err    error // of a Take, not yet returned by a call
 }
 
 type refEvent struct {
@@ -202,7 +202,7 @@ func (q *refQueue) do(f func()) error {
 	return nil
 }
 
-// first returns the first error of what must hold before anything is queued.
+// first returns the first violated condition for queueing.
 func (q *refQueue) first(checks ...error) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -290,7 +290,7 @@ func (q *refQueue) Copy(dst, src device.Operand) error {
 	}, src)
 }
 
-// damageTail overwrites what shares the last byte with dst's last element.
+// damageTail overwrites the elements that share the last byte with dst's last element.
 func damageTail(dst device.Operand) {
 	if _, hi, ok := dst.Layout.Extent(); ok {
 		bit := (hi + 1) * int64(dst.Type.Bits())
@@ -346,7 +346,7 @@ func (q *refQueue) Take(dst, src, at device.Operand, by ...layout.Index) error {
 	}, at)
 }
 
-// mover returns what moves an element of src to one of dst, by their positions.
+// mover returns a function that moves an element of src to one of dst, by their positions.
 func mover(dst, src device.Operand) func(p, s int64) {
 	return func(p, s int64) {
 		one := layout.Layout{} // a scalar
@@ -388,7 +388,7 @@ func (q *refQueue) Put(dst, src, at device.Operand, how device.Reduction, by ...
 		}
 		wrong := oracle.Put(dst.Layout, src.Layout, at.Layout, memory(at.Buffer), at.Type, by, move)
 		if err := cmp.Or(q.tell("Put", by, wrong), spanOf(src).error(), spanOf(at).error()); err != nil {
-			spanOf(dst, by...).set(err) // what is not put is as it was
+			spanOf(dst, by...).set(err) // the rest does not change
 		}
 	})
 }

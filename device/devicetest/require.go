@@ -13,9 +13,8 @@ import (
 )
 
 // Require ends a test whose device could not be opened, or that lacks a tool: it
-// is skipped where the machine has none (device.ErrNoDevice, exec.ErrNotFound,
-// fs.ErrNotExist), and fails where the error is another one, or where the
-// environment says that it must be there:
+// is skipped where the machine has none (device.ErrNoDevice, exec.ErrNotFound, fs.ErrNotExist),
+// and fails on any other error, or where the environment requires it:
 //
 //	RESTRIDE_REQUIRE=opencl,cuda,oclgrind,compilers,browser,peers,numpy,gl,onnxruntime
 //

@@ -11,7 +11,7 @@ import (
 	"github.com/restride/restride/device/devicetest"
 )
 
-// ending notes how a test ends.
+// ending records how a test ends.
 type ending struct {
 	testing.TB
 	how string

@@ -15,13 +15,13 @@ func operand(b device.Buffer, dtype layout.DType, l layout.Layout) device.Operan
 	return device.Operand{Buffer: b, Layout: l, Type: dtype}
 }
 
-// alien is a buffer of no device.
+// alien is a buffer without a device.
 type alien struct{ size int64 }
 
 func (a *alien) Size() int64 { return a.size }
 func (a *alien) Free() error { return nil }
 
-// alienEvent is an event of no queue.
+// alienEvent is an event without a queue.
 type alienEvent struct{}
 
 func (alienEvent) Done() bool  { return true }
@@ -33,8 +33,8 @@ type call struct {
 	do   func() error
 }
 
-// rules makes every call that a device must refuse, with ErrInvalid, and looks
-// whether it did anything.
+// rules makes every call that a device must refuse, with ErrInvalid, and checks that nothing
+// changed.
 func (r runner) rules(t *testing.T) {
 	rig, other := r.rig(t), r.rig(t)
 	const size = 64
@@ -101,8 +101,7 @@ func badTransfers(r rig, a, foreign device.Buffer) []call {
 	return calls
 }
 
-// badOperands puts one operand that is wrong by itself into every place that
-// takes one.
+// badOperands puts one invalid operand into every place for one.
 func badOperands(r rig, a, b, foreign device.Buffer) []call {
 	const huge = int64(1) << 62
 	var calls []call
@@ -135,7 +134,7 @@ func badOperands(r rig, a, b, foreign device.Buffer) []call {
 		{"a position near 2^63", operand(a, layout.Complex128, dense(math.MaxInt64))},
 		{"2^62 repeats, beyond", operand(a, layout.Uint8, strided([]int64{huge}, []int64{0}, 64))},
 	} {
-		// The other side is right in itself, and has the same shape.
+		// The other side is valid, and has the same shape.
 		good := operand(b, c.bad.Type, strided(c.bad.Layout.Shape(), make([]int64, c.bad.Layout.Rank()), 0))
 		if !c.bad.Type.Storable() || c.bad.Type == layout.String {
 			good.Type = layout.Uint8

@@ -66,7 +66,7 @@ func (r runner) scaling(t *testing.T) {
 	}
 }
 
-// findScales quantises blocks of every type whose scales are found.
+// findScales quantises blocks of every type whose scales can be found.
 func (r runner) findScales(shared rig, rows int64, blocks []int64) {
 	seed := r.seed
 	for _, codes := range []layout.DType{layout.Uint4, layout.Int8, layout.Float4E2M1} {
@@ -99,8 +99,8 @@ func isFloat(t layout.DType) bool {
 	return false
 }
 
-// scaleSteps checks steps whose results are known: at the ends of the range of floats,
-// where some processors take other ways, and where a fused step would show.
+// scaleSteps checks steps whose results are known: at the ends of the range of floats, where
+// some processors use other code, and where a fused step would show.
 func scaleSteps(r rig) {
 	const infinity, nan, sign, least = 0x7f800000, 0x7fc00000, 1 << 31, 1
 	one, half, big := math.Float32bits(1), math.Float32bits(.5), math.Float32bits(math.MaxFloat32)
@@ -233,7 +233,7 @@ func (r runner) scalingRules(t *testing.T) {
 		rig.Error("a refused call changed a buffer")
 	}
 
-	// What is nothing to do, and what is just within the rules.
+	// Empty calls, and calls just within the rules.
 	before = rig.dev.Stats()
 	empty := dense(0, 0)
 	rig.ok(rig.q.Dequantize(operand(a, layout.Float32, empty), operand(b, layout.Int8, empty), device.Scaling{Scale: operand(c, layout.Float32, empty)}))

@@ -9,8 +9,8 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// strings checks a device that says it holds strings; sweeps of Copy and Fill
-// on strings are in the random cases.
+// strings checks a device that holds strings; sweeps of Copy and Fill on strings are in the
+// random cases.
 func (r runner) strings(t *testing.T) {
 	rig := r.rig(t)
 	if !rig.dev.Info().Strings {
@@ -62,7 +62,7 @@ func (r runner) strings(t *testing.T) {
 	same(b, "", "c", "e", "b", "d", "f\x00\xff")
 	rig.ok(q.FillString(text(b, strided([]int64{3}, []int64{-2}, 5)), "x"))
 	same(b, "", "x", "e", "x", "d", "x")
-	rig.ok(rig.q.Copy(text(b, dense(0, 3)), text(b, dense(3, 3)))) // behind each other in one buffer
+	rig.ok(rig.q.Copy(text(b, dense(0, 3)), text(b, dense(3, 3)))) // one behind the other in one buffer
 	same(b, "x", "d", "x", "x", "d", "x")
 	rig.ok(q.FillString(text(b, dense(0, 0)), "nothing"))
 	after := rig.dev.Stats()

@@ -30,9 +30,8 @@ func (r runner) each(t *testing.T, test func(rig, layout.DType)) {
 	}
 }
 
-// sweep copies every permutation up to rank 5, of a sample rank 4, with positive,
-// negative and zero strides on either side, gaps, and every pair of offsets within a
-// byte.
+// sweep copies every permutation up to rank 5, in a sample rank 4, with positive, negative and
+// zero strides on either side, gaps, and every pair of offsets within a byte.
 func (r runner) sweep(t *testing.T) {
 	most := 5
 	if r.few() {
@@ -62,8 +61,8 @@ func (r runner) sweep(t *testing.T) {
 	})
 }
 
-// offsets calls f with every pair of offsets within a byte or, of wide elements, two
-// elements; of a sample, with one of them in turn.
+// offsets calls f with every pair of offsets within a byte or, of wide elements, two elements;
+// in a sample, with one of them in turn.
 func (r runner) offsets(turn uint64, dtype layout.DType, f func(d, s int64)) {
 	per := uint64(max(perByte(dtype), 2))
 	if r.few() {
@@ -78,8 +77,7 @@ func (r runner) offsets(turn uint64, dtype layout.DType, f func(d, s int64)) {
 	}
 }
 
-// mark says what to do to each axis of a side: 1 leaves it, -1 reverses it, 0
-// broadcasts it.
+// mark is the treatment of each axis of a side: 1 keeps it, -1 reverses it, 0 broadcasts it.
 type mark []int64
 
 func (m mark) zero() bool {
@@ -179,8 +177,8 @@ func permutations(n int, f func([]int)) {
 	grow()
 }
 
-// runs copies dense runs of lengths about those of bytes, words and vectors, between
-// offsets near their edges, and rows of such runs.
+// runs copies dense runs with lengths around those of bytes, words and vectors, between offsets
+// near their edges, and rows of such runs.
 func (r runner) runs(t *testing.T) {
 	offsets := []int64{0, 1, 2, 3, 5, 7, 8, 15, 16, 17, 31, 33}
 	lengths := []int64{1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 257, 1025}
@@ -210,7 +208,8 @@ func (r runner) runs(t *testing.T) {
 	})
 }
 
-// edges copies stacks of matrices with extents about the sides of tiles: transposed, reversed, strided, broadcast and row by row.
+// edges copies stacks of matrices with extents around the sides of tiles: transposed, reversed,
+// strided, broadcast and row by row.
 func (r runner) edges(t *testing.T) {
 	extents := []int64{1, 2, 7, 16, 31, 32, 33, 63, 64, 65, 127, 129}
 	if r.few() {
@@ -227,7 +226,7 @@ func (r runner) edges(t *testing.T) {
 				stack := []int64{2, a, b}
 				for _, src := range []view{
 					{[]int64{a * b, 1, a}, 0},            // transposed
-					{[]int64{1, 2 * b, 2}, 0},            // the stack innermost, as NHWC is
+					{[]int64{1, 2 * b, 2}, 0},            // the stack innermost, like NHWC
 					{[]int64{1, 2, 2 * a}, 0},            // all reversed
 					{[]int64{a*b + 1, b, -1}, b - 1},     // rows reversed
 					{[]int64{a * (b + 3), b + 3, 1}, 0},  // rows of a wider matrix
@@ -241,7 +240,7 @@ func (r runner) edges(t *testing.T) {
 					rig.check(pair(dtype, stack, side(stack, nil, nil, 1), src, off, int64(n%3)), n)
 				}
 				rig.check(pair(dtype, stack, view{[]int64{a * b, 1, a}, 0}, side(stack, nil, nil, 1), off, 1), n)
-				// Pairs that stay together, transposed and reversed.
+				// Transposed and reversed pairs that stay together.
 				rig.check(pair(dtype, []int64{a, b, 2}, view{[]int64{2 * b, 2, 1}, 0}, view{[]int64{-2, 2 * a, 1}, 2*a - 2}, 2*off, 0), n)
 				for _, c := range extents { // blocks of three axes
 					if a*b*c <= 1<<15 {
@@ -253,8 +252,7 @@ func (r runner) edges(t *testing.T) {
 	})
 }
 
-// random runs random cases. RESTRIDE_SEED with the seed of a failed one makes it the
-// first.
+// random runs random cases. RESTRIDE_SEED with the seed of a failed case makes that the first.
 func (r runner) random(t *testing.T) {
 	n, lanes, limits := 12000, 4, oracle.Limits{}
 	if r.few() {

@@ -49,7 +49,7 @@ func (r runner) take(t *testing.T) {
 			}
 		}
 	}
-	// Many, so that devices share the work.
+	// Many elements, so that devices share the work.
 	if !r.Small {
 		for _, dtype := range []layout.DType{layout.Uint4, layout.Uint8, layout.Int64, layout.String} {
 			l := strided([]int64{400000}, []int64{0}, 0)
@@ -61,7 +61,7 @@ func (r runner) take(t *testing.T) {
 			}
 		}
 	}
-	// Columns of long rows: GPUs take those of many rows, one after the other.
+	// Columns of long rows: GPUs gather many rows' columns one after the other.
 	if !r.Small {
 		for _, name := range []string{
 			"take/uint8/9x3073/dst=3073,1@3/src=999,0@5/at=0,1@0/int32/by=0:999:1:skip/wrong=3",
@@ -77,7 +77,7 @@ func (r runner) take(t *testing.T) {
 			shared.check(c, 1)
 		}
 	}
-	// An element that one index skips, and whose other one is an error.
+	// An element with one index that is skipped, and another that is an error.
 	for _, name := range []string{
 		"take/float8e5m2fnuz/1/dst=1@117/src=0@86/at=6@1/int64/by=11:4:6:skip,10:4:39/wrong=2",
 		"take/uint4/1/dst=1@3/src=0@1/at=1@1/int32/by=0:4:6:skip,1:4:39/wrong=2",
@@ -108,7 +108,7 @@ func (r rig) indices(all ...int64) device.Buffer {
 	return r.buffer(b)
 }
 
-// takeRules makes takes that a device must refuse at once.
+// takeRules makes takes that a device must refuse immediately.
 func (r runner) takeRules(t *testing.T) {
 	rig := r.rig(t)
 	data := noise(64, 1)
@@ -170,7 +170,7 @@ func (r runner) takeRules(t *testing.T) {
 		rig.Error("a refused take changed a buffer")
 	}
 
-	// What is nothing to do, and what is just within the rules.
+	// Empty takes, and takes just within the rules.
 	before = rig.dev.Stats()
 	rig.ok(rig.q.Take(of(a, 0), of(b, 0), ints(0, 0), by(0, 1)...))
 	nothing := []layout.Index{{OutOfRange: layout.OutOfRangeSkip, Stride: 1}, {Extent: 2, Stride: 1}}
@@ -196,9 +196,9 @@ func (r runner) takeRules(t *testing.T) {
 	rig.is(rig.q.Take(of(a, 4), one, ints(0, 4), by(8, 1)...), device.ErrClosed, "freed buffers")
 }
 
-// takeOrder checks that takes keep the order of their queue, that their buffers
-// may be freed at once, and that an index out of range is told once, and when the
-// queue is waited for at the latest.
+// takeOrder checks that takes keep the order of their queue, that their buffers may be freed
+// immediately, and that an index out of range is reported once, at the latest by a wait for the
+// queue.
 func (r runner) takeOrder(t *testing.T) {
 	rig := r.rig(t)
 	const n = 16
@@ -223,7 +223,7 @@ func (r runner) takeOrder(t *testing.T) {
 		if i%2 == 1 {
 			src, dst = b, a
 		}
-		// A buffer of indices of its own, which is freed before it is waited for.
+		// A separate buffer of indices, which is freed before the wait.
 		own := rig.indices(shift...)
 		rig.ok(rig.q.Take(row(dst), one(src), ints(own), by))
 		rig.ok(own.Free())
@@ -233,7 +233,7 @@ func (r runner) takeOrder(t *testing.T) {
 		rig.Error("takes were not done in order")
 	}
 
-	// Of two takes the second has a wrong index.
+	// The second of two takes has a wrong index.
 	shift[5] = n
 	wrong := rig.indices(shift...)
 	told := rig.q.Take(row(b), one(a), ints(at), by)
@@ -253,7 +253,7 @@ func (r runner) takeOrder(t *testing.T) {
 		rig.Error("work behind a wrong index was not done")
 	}
 
-	// Read tells, too; and another queue hears nothing of it.
+	// Read reports it, too; another queue does not.
 	other := rig.fork(t)
 	told = rig.q.Take(row(b), one(a), ints(wrong), by)
 	rig.ok(other.q.Wait())

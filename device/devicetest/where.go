@@ -33,7 +33,7 @@ func (r runner) where(t *testing.T) {
 			byRow, byColumn, scalars, turned := every, every, every, every
 			byRow.Cond = strided(shape, []int64{1, 0}, off)
 			byColumn.Cond = strided(shape, []int64{0, 1}, off)
-			byColumn.Dst = strided(shape, []int64{width + 3, 1}, 2) // what is between rows stays
+			byColumn.Dst = strided(shape, []int64{width + 3, 1}, 2) // elements between rows do not change
 			scalars.Src, scalars.B = strided(shape, []int64{0, 0}, 3), strided(shape, []int64{0, 1}, 2)
 			turned.B, turned.Cond = strided(shape, []int64{1, 5}, 0), strided(shape, []int64{-width, -1}, 5*width-1)
 			cases := []oracle.Case{every, byRow, byColumn, scalars, turned}
@@ -49,7 +49,7 @@ func (r runner) where(t *testing.T) {
 			}
 		}
 	}
-	// Many, so that devices share the work.
+	// Many elements, so that devices share the work.
 	if !r.Small {
 		for _, dtype := range []layout.DType{layout.Uint4, layout.Uint8, layout.Int16, layout.Float32, layout.Int64, layout.String} {
 			l := dense(1, 300001)
@@ -59,7 +59,7 @@ func (r runner) where(t *testing.T) {
 	r.randomCases(t, shared, limits, n, lanes)
 }
 
-// whereRules makes choices that a device must refuse at once.
+// whereRules makes choices that a device must refuse immediately.
 func (r runner) whereRules(t *testing.T) {
 	rig := r.rig(t)
 	data := noise(64, 1)

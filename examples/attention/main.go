@@ -1,6 +1,6 @@
-// Command attention writes attention.onnx: the layout part of an attention
-// block, which is what restride's quick start runs. Between the two outputs an
-// engine would compute attention, head by head.
+// Command attention writes attention.onnx: the layout part of an attention block, which
+// restride's quick start runs. Between the two outputs an engine would compute attention, head
+// by head.
 //
 //	x       float[batch, sequence, 1024]
 //	shape   Shape(x)

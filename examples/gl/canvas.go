@@ -60,7 +60,7 @@ func (c *canvas) draw(frame int) {
 	gl.Disable(gl.SCISSOR_TEST)
 }
 
-// save writes the canvas as a picture, of which the first row is the highest.
+// save writes the canvas as a picture, whose first row is the top.
 func (c *canvas) save(path string) error {
 	picture := image.NewNRGBA(image.Rect(0, 0, c.width, c.height))
 	pixels := make([]byte, len(picture.Pix))

@@ -94,7 +94,7 @@ func run(o options) (err error) {
 		result.save(filepath.Join(o.out, "result.png")))
 }
 
-// openDevice opens a device. One of OpenCL shares with GL if its context is made for that,
+// openDevice opens a device. An OpenCL device shares with GL if its context is made for that,
 // and its driver can.
 func openDevice(name string) (device.Device, error) {
 	index, isOpenCL := strings.CutPrefix(name, "opencl:")

@@ -20,7 +20,7 @@ import (
 	"github.com/restride/restride/gl/headless"
 )
 
-// Of the frame that GL drew, the host computes the other pictures, byte for byte.
+// The host computes the other pictures from GL's frame, byte for byte.
 func TestPictures(t *testing.T) {
 	c, err := headless.New()
 	devicetest.Require(t, "gl", err)
@@ -55,15 +55,15 @@ func TestPictures(t *testing.T) {
 	}
 }
 
-// thereAndBack is what becomes of a colour as float16, normalised, in floats of 32 bits whose
-// steps are rounded one by one.
+// thereAndBack is a colour converted to float16, normalised, and back, in floats of 32 bits
+// whose steps are rounded one by one.
 func thereAndBack(v byte, c int) byte {
 	x := half(float32(float32(v)*(1/(255*sigma[c]))) + -mean[c]/sigma[c])
 	y := float32(x*(255*sigma[c])) + 255*mean[c]
 	return byte(max(0, min(255, math.RoundToEven(float64(y)))))
 }
 
-// half is the float16 that is nearest to a number, which is no larger than they are.
+// half is the float16 nearest to a number within its range.
 func half(x float32) float32 {
 	_, exponent := math.Frexp(float64(x))
 	unit := math.Ldexp(1, max(exponent-11, -24))
@@ -82,7 +82,7 @@ func picture(t *testing.T, path string) *image.NRGBA {
 	return p
 }
 
-// What the options say wrong is an error.
+// Invalid options are errors.
 func TestOptions(t *testing.T) {
 	for _, o := range []options{{device: "cpu", width: 0, height: 1, frames: 1}, {device: "cpu", width: 1, height: 1, frames: -1}} {
 		require.Error(t, run(o))

@@ -17,10 +17,10 @@ var (
 	sigma = [3]float32{0.229, 0.224, 0.225}
 )
 
-// pipeline makes planes of frames, and frames of planes.
+// pipeline converts frames to planes, and planes to frames.
 type pipeline struct {
 	stream             *tensor.Stream
-	from, to           *gl.Buffer // uint8 [height,width,4], as GL has pixels
+	from, to           *gl.Buffer // uint8 [height,width,4], GL's pixels
 	upright, mirrored  layout.Layout
 	normalise, restore tensor.Scaling
 	toBytes            tensor.Quantization
@@ -53,8 +53,8 @@ func newPipeline(s *tensor.Stream, in *gl.Interop, width, height int) (p *pipeli
 	return p, p.makeConstants()
 }
 
-// makeConstants brings to the device what pixels are scaled by:
-// (pixel/255 - mean) / sigma = pixel * 1/(255 sigma) - mean/sigma.
+// makeConstants uploads the factors and offsets of pixels: (pixel/255 - mean) / sigma = pixel *
+// 1/(255 sigma) - mean/sigma.
 func (p *pipeline) makeConstants() error {
 	var scale, add, back, behind [3]float32
 	for i := range mean {
@@ -73,7 +73,7 @@ func (p *pipeline) makeConstants() error {
 	return errors.Join(errs...)
 }
 
-// step takes one texture to planes of float16, and these, mirrored, to the other texture.
+// step converts one texture to planes of float16, and these, mirrored, to the other texture.
 func (p *pipeline) step(frame, result *canvas) error {
 	scope := tensor.NewScope(p.stream)
 	defer scope.Close()
@@ -105,7 +105,7 @@ func (p *pipeline) input() (planes *tensor.Tensor, err error) {
 	return colours.Dequantize(layout.Float16, p.normalise)
 }
 
-// output makes pixels of planes.
+// output converts planes to pixels.
 func (p *pipeline) output(planes *tensor.Tensor) (err error) {
 	colours, err := planes.Dequantize(layout.Float32, p.restore)
 	if err != nil {

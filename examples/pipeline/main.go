@@ -1,6 +1,6 @@
-// Command pipeline takes batches through a model on a device, the layout part of
-// an attention block (see examples/attention), with 1 and more batches under way,
-// and prints what overlapping their transfers with the work brings:
+// Command pipeline runs batches through a model on a device, the layout part of an attention
+// block (see examples/attention), with 1 and more batches in progress, and prints the gain of
+// overlapping transfers with work:
 //
 //	go run ./examples/pipeline --device opencl:0
 package main
@@ -115,12 +115,12 @@ func (b *bench) prepare() error {
 	r := rand.NewChaCha8([32]byte{1})
 	for i := range b.samples {
 		b.samples[i] = make([]byte, size)
-		_, _ = r.Read(b.samples[i]) // it gives no error
+		_, _ = r.Read(b.samples[i]) // it returns no error
 	}
 	return nil
 }
 
-// pipe takes all batches through the model.
+// pipe runs all batches through the model.
 func (b *bench) pipe(s *tensor.Stream, depth int) (pipeline.Stats, error) {
 	fed, sunk := 0, 0
 	return pipeline.Run(context.Background(), s, pipeline.Stages{
@@ -155,7 +155,7 @@ func (b *bench) pipe(s *tensor.Stream, depth int) (pipeline.Stats, error) {
 	})
 }
 
-// check looks at one token of each sequence: its heads' rows lie apart now.
+// check checks one token of each sequence: its heads' rows are apart in the result.
 func (b *bench) check(number int, packed []byte) error {
 	x := b.samples[number%len(b.samples)]
 	token := int64(number) % b.sequence

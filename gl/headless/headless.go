@@ -1,5 +1,5 @@
 // Package headless makes contexts of OpenGL without a window, by EGL: on a GPU that EGL
-// reaches, or else on the processor, with Mesa's llvmpipe. It is for Linux (Debian, Ubuntu:
+// reaches, otherwise on the processor, with Mesa's llvmpipe. It is for Linux (Debian, Ubuntu:
 // apt install libegl1 libgl1-mesa-dri), finds EGL at run time, and needs neither cgo nor a
 // build tag.
 //
@@ -28,9 +28,8 @@ type Context struct {
 	closed  bool
 }
 
-// New makes a context of the newest version that there is and makes it current, as
-// MakeCurrent does. Without EGL, or a driver of it that makes contexts without a window, it
-// is ErrNoDevice.
+// New makes a context of the newest available version and makes it current, like MakeCurrent.
+// Without EGL, or a driver of it that makes contexts without a window, it is ErrNoDevice.
 func New() (*Context, error) {
 	runtime.LockOSThread()
 	c, err := egl.New()
@@ -41,7 +40,7 @@ func New() (*Context, error) {
 	return &Context{egl: c, current: true}, nil
 }
 
-// Place says on which of EGL's devices or platforms the context is.
+// Place names the EGL device or platform of the context.
 func (c *Context) Place() string { return c.egl.Place() }
 
 // MakeCurrent locks the goroutine to its thread (runtime.LockOSThread) and makes the context
@@ -63,8 +62,8 @@ func (c *Context) MakeCurrent() error {
 	return nil
 }
 
-// Detach makes the context current nowhere and unlocks the goroutine, which is that of
-// MakeCurrent or New.
+// Detach makes the context current nowhere and unlocks the goroutine, which must be the one
+// that called MakeCurrent or New.
 func (c *Context) Detach() error {
 	const op = "Detach"
 	switch {
@@ -94,8 +93,8 @@ func (c *Context) Close() error {
 	return errors.Join(err, c.egl.Close())
 }
 
-// ProcAddress returns the address of a function of GL's or EGL's; nil: there is none. There
-// may be one of a function that the context does not have.
+// ProcAddress returns the address of a GL or EGL function; nil: there is none. Even a function
+// that the context lacks may have one.
 func (c *Context) ProcAddress(name string) unsafe.Pointer { return dl.Pointer(c.egl.ProcAddress(name)) }
 
 func closed(op string) error {

@@ -43,7 +43,7 @@ func TestContext(t *testing.T) {
 	}
 }
 
-// Contexts of several threads are different ones, and close in any order.
+// Contexts of several threads are distinct, and close in any order.
 func TestContexts(t *testing.T) {
 	first, err := New()
 	devicetest.Require(t, "gl", err)

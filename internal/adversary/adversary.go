@@ -1,6 +1,6 @@
-// Package adversary has generators of random input, valid and broken, each with an
-// oracle that says what must become of it, and the loop that tries them on devices
-// (command soak). A generator is a file or a few, and a call of register in an init:
+// Package adversary has generators of random input, valid and broken, each with an oracle for
+// the outcome, and the loop that tries them on devices (command soak). A generator is a file or
+// a few, and a call of register in an init:
 //
 //	func init() { register(Generator{Name: "casts", About: "...", Try: tryCast}) }
 //
@@ -17,31 +17,31 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
-// A Trial is what one try has to work with.
+// A Trial holds the resources of one try.
 type Trial struct {
-	// Stream is on the device under test. It outlives the try: whatever the try has
-	// made on it, or on [tensor.Host], must be released when it ends.
+	// Stream is on the device under test. It outlives the try: everything that the try has made
+	// on it, or on [tensor.Host], must be released when it ends.
 	Stream *tensor.Stream
-	// Rand is all that a try may depend on: the same numbers are the same try.
+	// Rand is the only source of variation: the same numbers are the same try.
 	Rand *rand.Rand
-	// Dir is an empty folder for the try, whose content is removed afterwards.
+	// Dir is an empty folder for the try, which is emptied afterwards.
 	Dir string
 }
 
-// A Generator makes random input and holds what becomes of it against an oracle.
+// A Generator makes random input and checks the outcome with an oracle.
 type Generator struct {
 	Name  string
-	About string // a line for users: what is made, and what it is compared with
+	About string // a line for users: the input, and its reference
 	// Host: the device makes no difference. It is tried on the first device only.
 	Host bool
-	// Try is one try: nil, or what went wrong. A panic is wrong, too, and so is what
-	// is left behind: memory of the device, goroutines.
+	// Try is one try: nil, or the failure. A panic is a failure, too, and so are leftovers:
+	// memory of the device, goroutines.
 	Try func(*Trial) error
 }
 
 var registry []Generator
 
-// register makes a generator known.
+// register adds a generator.
 func register(g Generator) { registry = append(registry, g) }
 
 // Generators returns all generators, by name.
@@ -49,8 +49,7 @@ func Generators() []Generator {
 	return slices.SortedFunc(slices.Values(registry), func(a, b Generator) int { return cmp.Compare(a.Name, b.Name) })
 }
 
-// Named returns the generators of a list of names, "graphs,casts"; of an empty one,
-// all.
+// Named returns the generators in a list of names, "graphs,casts"; for an empty one, all.
 func Named(list string) ([]Generator, error) {
 	all := Generators()
 	if list == "" {

@@ -20,8 +20,8 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
-// few is how many tries of each generator this package's tests make, and moment how long
-// they take at most: of some a try is long.
+// few is the number of tries of each generator in this package's tests, and moment the most
+// time for them, as some tries are long.
 const (
 	few    = 25
 	moment = 2 * time.Second
@@ -56,8 +56,8 @@ func TestGenerators(t *testing.T) {
 	}
 }
 
-// damaged is the cpu device, less what only it can do, with an element wrong after
-// every so many calls of its queues.
+// damaged is the cpu device, without its special abilities, with a wrong element after every n
+// calls of its queues.
 type damaged struct {
 	device.Device
 	every, calls int
@@ -123,7 +123,7 @@ func TestWrongElementsAreFound(t *testing.T) {
 	}
 }
 
-// TestFaultsOfATry: each is found, with what is to be done about it.
+// TestFaultsOfATry: each is found, with advice.
 func TestFaultsOfATry(t *testing.T) {
 	s := open(t, openCPU(t))
 	end := make(chan struct{})
@@ -148,7 +148,7 @@ func TestFaultsOfATry(t *testing.T) {
 			_, err := t.Stream.Device().Alloc(100)
 			return err
 		}, "memory in use was"},
-		{"goroutine", func(*Trial) error { // more than may be ending from before
+		{"goroutine", func(*Trial) error { // more than may still be ending
 			for range 8 {
 				go func() { <-end }()
 			}
@@ -178,8 +178,8 @@ func TestFaultsOfATry(t *testing.T) {
 	}
 }
 
-// TestRun: tries differ from each other and repeat themselves; a failure names the
-// command of its try; Host generators run once; the run ends after enough failures.
+// TestRun: tries differ from each other and are reproducible; a failure names the command of
+// its try; Host generators run once; the run ends after enough failures.
 func TestRun(t *testing.T) {
 	seen := map[string][]uint64{}
 	note := func(name string, fail uint64) func(*Trial) error {
@@ -229,7 +229,7 @@ func TestNamed(t *testing.T) {
 	require.ErrorContains(t, err, "casts")
 }
 
-// TestInvalidMissesNothing: with a valid model in the place of a broken one, it fails.
+// TestInvalidMissesNothing: given a valid model instead of a broken one, it fails.
 func TestInvalidMissesNothing(t *testing.T) {
 	s := open(t, openCPU(t))
 	for seed := range uint64(few) {

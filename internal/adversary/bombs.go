@@ -26,7 +26,7 @@ func tryBomb(t *Trial) error {
 	return err
 }
 
-// explode is tryBomb, and returns what the model was refused for.
+// explode is tryBomb, and returns the error with which the model was refused.
 func explode(t *Trial) (refused, err error) {
 	b := bombs[t.Rand.IntN(len(bombs))]
 	f := newFuse(t.Rand)
@@ -36,7 +36,7 @@ func explode(t *Trial) (refused, err error) {
 		return nil, fmt.Errorf("%s: %w", b.name, err)
 	}
 	within := bombBounds
-	if !t.Stream.IsHost() { // an emulated device takes seconds for a GB, and ends what is queued
+	if !t.Stream.IsHost() { // an emulated device needs seconds for a GB, and finishes queued work
 		within.memory, within.grace = min(within.memory, 8<<20), 10*time.Minute
 	}
 	refused, err = within.hold(t.Dir, func(ctx context.Context) error {
@@ -62,7 +62,7 @@ func (f *fuse) up(low, high int) int64 {
 	return n
 }
 
-// bombs are the ways to ask for much.
+// bombs are the ways to demand much.
 var bombs = []struct {
 	name  string
 	light func(*fuse)
@@ -112,7 +112,7 @@ var bombs = []struct {
 		})
 	}},
 	{"long strings", func(f *fuse) {
-		// A node is done to its end, whatever the deadline: it has seconds of text.
+		// A running node is finished, whatever the deadline: it has seconds of text.
 		size := 4 + f.rng.IntN(17)
 		long := slices.Repeat([]byte{'1'}, 1<<size)
 		f.x = constant(f, []string{string(long)}, 1)

@@ -21,32 +21,32 @@ import (
 	"github.com/restride/restride/internal/race"
 )
 
-// bounds are what hostile input may cost.
+// bounds are the permitted costs of hostile input.
 type bounds struct {
-	memory int64         // that the budget allows
+	memory int64         // allowed by the budget
 	time   time.Duration // until the context's deadline
-	// grace is how long work may go on after that: until the node that runs is done,
-	// which has at most the allowed memory to move.
+	// grace is how long work may continue after that: until the running node is done, which
+	// moves at most the allowed memory.
 	grace time.Duration
-	// anyKind: errors are for people only, and of no kind.
+	// anyKind: errors are for people only, of any kind.
 	anyKind bool
 }
 
 const (
-	// collector is the factor between the memory that a budget allows and what the
-	// process may grow by: with GOGC=100 Go's heap holds as much garbage as live data.
+	// collector is the factor between the memory that a budget allows and the growth of the
+	// process: with GOGC=100 Go's heap holds as much garbage as live data.
 	collector = 2
-	// aside is what the process may grow by beside that: code of libraries, stacks,
-	// tables of the allocator.
+	// aside is the further growth allowed to the process: code of libraries, stacks, tables of
+	// the allocator.
 	aside = 64 << 20
-	// longestError is the most bytes of a message that somebody may read.
+	// longestError is the most bytes of a message for people.
 	longestError = 16 << 10
 )
 
 // hold calls work, which has its files in dir, within the bounds, and reports what
-// exceeds them: an error of no known kind or one that cannot be printed, memory of the
-// process, time, files that stay open. An error within the rules is none here, and
-// returned as refused.
+// exceeds them: an error of no known kind or one that cannot be printed, memory of the process,
+// time, files that stay open. An error within the rules is not a failure, and is returned as
+// refused.
 func (b bounds) hold(dir string, work func(context.Context) error) (refused, err error) {
 	restore := limitMemory(b.memory)
 	defer restore()
@@ -71,8 +71,8 @@ func (b bounds) hold(dir string, work func(context.Context) error) (refused, err
 	return refused, nil
 }
 
-// releaseHeap gives the system what Go's heap has free, if that is much: work that takes
-// it up again would not be seen.
+// releaseHeap returns the free memory of Go's heap to the system, if it is much: work that
+// reused it would not be seen.
 func releaseHeap() {
 	free := []metrics.Sample{{Name: "/memory/classes/heap/free:bytes"}, {Name: "/memory/classes/heap/unused:bytes"}}
 	if metrics.Read(free); free[0].Value.Uint64()+free[1].Value.Uint64() > aside/4 {
@@ -80,9 +80,9 @@ func releaseHeap() {
 	}
 }
 
-// resident is the memory of this process in bytes: as it is, from where its peak is
-// counted anew, or the peak since. 0: the system does not tell, or the race detector's
-// own memory is a part of it, several times the program's.
+// resident is the memory of this process in bytes: its present size, from which its peak is
+// counted again, or the peak since. 0: the system does not report it, or the race detector's
+// own memory, several times the program's, is part of it.
 func resident(anew bool) int64 {
 	if race.Enabled {
 		return 0
@@ -97,8 +97,8 @@ func resident(anew bool) int64 {
 	return processBytes(line)
 }
 
-// openFiles are the files of a folder that this process has open, as far as the
-// system tells. Others come and go: drivers have some.
+// openFiles are the files of a folder that this process has open, as far as the system reports
+// them. Other files vary: drivers have some.
 func openFiles(dir string) (paths []string) {
 	entries, _ := os.ReadDir("/proc/self/fd")
 	for _, e := range entries {
@@ -110,14 +110,13 @@ func openFiles(dir string) (paths []string) {
 	return paths
 }
 
-// kinds are what an error must be of.
+// kinds are the valid kinds of errors.
 var kinds = []error{
 	device.ErrInvalid, device.ErrUnsupported, device.ErrOutOfMemory, context.DeadlineExceeded,
 	fs.ErrNotExist, fs.ErrPermission,
 }
 
-// checkError reports an error of no known kind, and one that is no text for a
-// terminal.
+// checkError reports an error of no known kind, and one that is unfit for a terminal.
 func (b bounds) checkError(err error) error {
 	if err == nil {
 		return nil
@@ -135,7 +134,7 @@ func (b bounds) checkError(err error) error {
 	return checkText(err.Error())
 }
 
-// checkText reports a text that spoils a terminal.
+// checkText reports a text that would garble a terminal.
 func checkText(text string) error {
 	if !utf8.ValidString(text) {
 		return fmt.Errorf("text that is no UTF-8: %.1000q", text)
@@ -148,10 +147,10 @@ func checkText(text string) error {
 	return nil
 }
 
-// limitMemory lets the process have so many bytes more than it has, until restore.
+// limitMemory limits the growth of the process to n bytes, until restore.
 func limitMemory(bytes int64) (restore func()) {
-	// What earlier tries left, idle or as garbage, would be freed in the try, and be its
-	// own beside.
+	// Idle memory and garbage of earlier tries would be freed in the try, and count as its
+	// allowance.
 	_ = budget.Process().Take("more than there is", math.MaxInt64)
 	for range 10 {
 		if budget.Process().InUse() < aside/4 {

@@ -69,9 +69,9 @@ func numbers() []layout.DType {
 	return types
 }
 
-// castEdge returns bits of type from whose value tells right casts to a type from
-// wrong ones: by the device's oracle, or any, or beside what lies exactly between two
-// neighbours of the type.
+// castEdge returns bits of type from whose value distinguishes right casts to a type from wrong
+// ones: from the device's oracle, or random, or next to the midpoint of two neighbours of the
+// type.
 func castEdge(rng *rand.Rand, to, from layout.DType) uint64 {
 	mask := uint64(math.MaxUint64) >> (64 - from.Bits())
 	switch rng.IntN(4) {

@@ -20,7 +20,7 @@ func init() {
 	})
 }
 
-// tryConversion converts a random weight to a format that can have it.
+// tryConversion converts a random weight to a format that can hold it.
 func tryConversion(t *Trial) error {
 	for range 100 {
 		w, data := RandomWeight(t.Rand)
@@ -45,8 +45,8 @@ func tryConversion(t *Trial) error {
 	return errors.New("of 100 weights none can have another format")
 }
 
-// expected returns nil for an error that says what is wrong with a weight, and the error
-// itself otherwise.
+// expected returns nil for an error that describes a fault of a weight, and the error itself
+// otherwise.
 func expected(err error) error {
 	if errors.Is(err, layout.ErrInvalid) || errors.Is(err, layout.ErrUnsupported) {
 		return nil
@@ -54,8 +54,8 @@ func expected(err error) error {
 	return fmt.Errorf("an error of no kind: %w", err)
 }
 
-// holdConversion holds a conversion by pieces against that of the whole, both with what
-// checks say of them, and goes the way back.
+// holdConversion compares a conversion by pieces with that of the whole, both with the checks'
+// results, and converts back.
 func holdConversion(t *Trial, p *quant.Plan, data content) error {
 	want, first := convert(t, p, p.Cost().Memory, data)
 	most := cutMemory(t, p)
@@ -71,7 +71,7 @@ func holdConversion(t *Trial, p *quant.Plan, data content) error {
 	}
 	back, err := p.Back()
 	if err != nil || first != nil {
-		return nil // there is no way back, or the check has said that it gives other bytes
+		return nil // there is no way back, or the check has reported that it gives other bytes
 	}
 	if err := findsDamage(t, p, most, data, want); err != nil {
 		return err
@@ -79,7 +79,7 @@ func holdConversion(t *Trial, p *quant.Plan, data content) error {
 	return holdBack(t, p, back, data, want)
 }
 
-// holdBack holds the way back, whole and by pieces, against the source.
+// holdBack compares the way back, whole and by pieces, with the source.
 func holdBack(t *Trial, p, back *quant.Plan, data, made content) error {
 	want := content{}
 	for i, x := range back.To.Tensors { // which may have other names than the source's
@@ -97,7 +97,7 @@ func holdBack(t *Trial, p, back *quant.Plan, data, made content) error {
 	return nil
 }
 
-// findsDamage damages a bit of the source: what was made of it cannot be turned back to that.
+// findsDamage damages a bit of the source: the result cannot then be turned back into it.
 func findsDamage(t *Trial, p *quant.Plan, most int64, data, made content) error {
 	x := p.From.Tensors[t.Rand.IntN(len(p.From.Tensors))]
 	if len(data[x.Name]) == 0 {
@@ -128,7 +128,8 @@ func findsDamage(t *Trial, p *quant.Plan, most int64, data, made content) error 
 	return fmt.Errorf("byte %d of tensor %s is damaged, and the check says that all is the same", at, x.Name)
 }
 
-// whereRead is where the tensors of a piece's result lie, those too that the first piece alone writes.
+// whereRead is the place of the tensors of a piece's result, including those that only the
+// first piece writes.
 func whereRead(pieces *quant.Pieces, i int) []quant.Region {
 	first, all := pieces.At(0).Dst, slices.Clone(pieces.At(i).Dst)
 	for j := range all {
@@ -154,7 +155,7 @@ func checkPiece(s *tensor.Stream, p quant.Piece, src, dst content) (err error) {
 	return p.Check(s, from, to)
 }
 
-// mostPieces is how many pieces a conversion has at most: a try is not to be long.
+// mostPieces is the most pieces of a conversion, to keep tries short.
 const mostPieces = 300
 
 // cutMemory is memory for pieces of the plan: the least, or more.
@@ -165,14 +166,14 @@ func cutMemory(t *Trial, p *quant.Plan) int64 {
 	}
 	for {
 		if pieces, err := p.Cut(most); err != nil || pieces.Len <= mostPieces {
-			return most // convert tells the error
+			return most // convert returns the error
 		}
 		most *= 2
 	}
 }
 
-// convert converts by pieces of so much memory, in any order, and checks each that can be
-// turned back. The error of a check is that of the last one, and comes with the result.
+// convert converts by pieces of the given memory, in any order, and checks each that can be
+// turned back. It returns the last error of a check, with the result.
 func convert(t *Trial, p *quant.Plan, most int64, data content) (content, error) {
 	pieces, err := p.Cut(most)
 	if err != nil {
@@ -229,7 +230,7 @@ func (c content) upload(s *tensor.Stream) (quant.Memory, error) {
 	return m, nil
 }
 
-// equal says where the content is not what is wanted.
+// equal describes where the content differs.
 func (c content) equal(want content) error {
 	if len(c) != len(want) {
 		return fmt.Errorf("%d tensors; there must be %d", len(c), len(want))
@@ -249,7 +250,7 @@ func (c content) equal(want content) error {
 	return nil
 }
 
-// gather has what pieces give, each byte of which one of them must give.
+// gather collects the output of pieces; one of them must give each byte.
 type gather struct {
 	bytes content
 	given map[string][]bool
@@ -315,7 +316,7 @@ func (g *gather) add(name string, r quant.Region, b []byte) error {
 	return nil
 }
 
-// complete says which byte no piece has given.
+// complete names a byte that no piece has given.
 func (g *gather) complete() error {
 	for name, given := range g.given {
 		if i := slices.Index(given, false); i >= 0 {

@@ -12,10 +12,10 @@ import (
 // described is a weight whose shape and scales other tensors describe.
 type described struct {
 	tensors []quant.Tensor
-	said    map[string][]byte // content of those that describe it
+	said    map[string][]byte // content of the tensors that describe it
 }
 
-// describedKinds are those of the formats that have such weights.
+// describedKinds are the kinds of the formats with such weights.
 var describedKinds = map[string]func(*rand.Rand) described{"hqq": describedHQQ, "bitsandbytes": describedBitsandbytes}
 
 func (d *described) add(suffix, typ string, dims ...int64) {
@@ -40,7 +40,7 @@ func (d *described) sayNumber(suffix string, n int64) {
 	d.say(suffix, "I32", binary.LittleEndian.AppendUint32(nil, uint32(n)), 1)
 }
 
-// describedHQQ has groups that are columns or rows of another shape of the matrix.
+// describedHQQ has groups that are columns or rows of the matrix in another shape.
 func describedHQQ(rng *rand.Rand) (d described) {
 	bits, axis, group := pick[int64](rng, 1, 2, 3, 4, 8), rng.Int64N(2), pick[int64](rng, 8, 16, 64, 80)
 	n, k := pick[int64](rng, 8, 20, 64), group*pick[int64](rng, 1, 2, 5)

@@ -9,10 +9,10 @@ import (
 	"github.com/restride/restride/quant"
 )
 
-// pick returns one of some.
+// pick returns one of several.
 func pick[T any](rng *rand.Rand, from ...T) T { return from[rng.IntN(len(from))] }
 
-// weightKinds are formats, and parameters that some of their weights have.
+// weightKinds are formats, and parameters of some of their weights.
 var weightKinds = map[string]func(*rand.Rand) quant.Params{
 	"gptq":    ofGPTQ,
 	"gptq-v1": ofGPTQ,
@@ -113,14 +113,13 @@ func ofGGUF(rng *rand.Rand) quant.Params {
 	return batched(p, rng.IntN(4) == 0)
 }
 
-// ofCache is of elements of a type; the extents are those of other axes than n and k.
+// ofCache is a weight of elements of a type; the extents are those of axes other than n and k.
 func ofCache(rng *rand.Rand) quant.Params {
 	return elements(16, pick(rng, "F16", "BF16", "F32", "I8", "F8_E4M3"))
 }
 
-// RandomWeight is a weight of a random format with random bytes, as a file's tensors have
-// it, Said among them; nil: there is none of the shape that was chosen, or the format refuses
-// it.
+// RandomWeight is a weight of a random format with random bytes, in the form of a file's
+// tensors, including Said; nil: the chosen shape has none, or the format refuses it.
 func RandomWeight(rng *rand.Rand) (*quant.Weight, map[string][]byte) {
 	kinds := quant.Formats()
 	f := kinds[rng.IntN(len(kinds))]
@@ -129,7 +128,7 @@ func RandomWeight(rng *rand.Rand) (*quant.Weight, map[string][]byte) {
 	}
 	params, ok := weightKinds[f.Name]
 	if !ok {
-		return nil, nil // it is written only, or another of numbers
+		return nil, nil // it is only written, or its numbers are not supported
 	}
 	p := params(rng)
 	d := described{tensors: randomTensors(rng, f, p)}
@@ -148,7 +147,7 @@ func RandomWeight(rng *rand.Rand) (*quant.Weight, map[string][]byte) {
 	return all[0], data
 }
 
-// saidOf is what a file says of a weight beside its tensors, or nothing.
+// saidOf is a file's description of a weight apart from its tensors, or nothing.
 func saidOf(rng *rand.Rand, p quant.Params) quant.Params {
 	said := quant.Params{Bits: p.Bits, Group: p.Group, Zeros: p.Zeros, ZeroLess: p.ZeroLess, Sorted: p.Sorted}
 	switch rng.IntN(4) {
@@ -167,7 +166,7 @@ func saidOf(rng *rand.Rand, p quant.Params) quant.Params {
 // tiles are the multiples that the shapes of some formats have.
 var tiles = map[string]struct{ n, k int64 }{"machete": {128, 64}, "trtllm-w4a16": {4, 64}}
 
-// randomTensors are those of a weight of a random shape.
+// randomTensors are the tensors of a weight of a random shape.
 func randomTensors(rng *rand.Rand, f *quant.Format, p quant.Params) []quant.Tensor {
 	if strings.HasPrefix(f.Name, "kv-") {
 		dims := []int64{1 + rng.Int64N(3), 1 + rng.Int64N(9), 1 + rng.Int64N(4), pick[int64](rng, 8, 16, 32, 40)}
@@ -193,10 +192,10 @@ func randomTensors(rng *rand.Rand, f *quant.Format, p quant.Params) []quant.Tens
 	if rng.IntN(8) > 0 || len(w.Tensors) == 1 {
 		return w.Tensors
 	}
-	return append(w.Tensors[:1:1], w.Tensors[2:]...) // scales or zero points are not there
+	return append(w.Tensors[:1:1], w.Tensors[2:]...) // without scales or zero points
 }
 
-// randomContent has random bytes of a weight's tensors, but where not all are those of weights.
+// randomContent is random bytes for a weight's tensors, except where some bytes are invalid.
 func randomContent(rng *rand.Rand, w *quant.Weight) content {
 	out := content{}
 	for _, x := range w.Tensors {
@@ -224,7 +223,7 @@ func randomContent(rng *rand.Rand, w *quant.Weight) content {
 	return out
 }
 
-// tensorSize is how many bytes a tensor has, 0 if it has a type that no file has.
+// tensorSize is the number of bytes of a tensor, 0 if it has a type that no file has.
 func tensorSize(x quant.Tensor) int64 {
 	kind, err := checkpoint.Safetensors.Type(x.Type)
 	if err != nil {
@@ -276,7 +275,7 @@ func fillOrder(rng *rand.Rand, b []byte) {
 	}
 }
 
-// finite makes finite numbers of a tensor's.
+// finite makes a tensor's numbers finite.
 func finite(b []byte, typ string) {
 	size := map[string]int{"F16": 2, "BF16": 2, "F32": 4}[typ]
 	for i := size - 1; size > 0 && i < len(b); i += size {

@@ -24,7 +24,7 @@ func init() {
 
 var fileBounds = bounds{memory: 256 << 20, time: 5 * time.Second, grace: 10 * time.Second}
 
-// tryFile changes a valid file and reads it as programs do.
+// tryFile changes a valid file and reads it like programs do.
 func tryFile(t *Trial) error {
 	kind := fileKinds[t.Rand.IntN(len(fileKinds))]
 	file, err := kind.make(t)
@@ -48,7 +48,7 @@ func tryFile(t *Trial) error {
 	return nil
 }
 
-// fileKinds are the kinds of files that are read: how a valid one is made, and read.
+// fileKinds are the kinds of files: functions that make a valid one, and read it.
 var fileKinds = []struct {
 	name, suffix string
 	make         func(*Trial) ([]byte, error)
@@ -102,7 +102,7 @@ func readModel(ctx context.Context, t *Trial, path string) error {
 	return runModel(ctx, t.Stream, m, t.Dir)
 }
 
-// everything is a model with some of all that a file may have.
+// everything is a model with some of every feature of a file.
 func everything(rng *rand.Rand) *model.Model {
 	f := newFuse(rng)
 	f.m.Producer, f.m.ProducerVersion = "adversary", "1"

@@ -50,7 +50,7 @@ func randomValue(rng *rand.Rand) *model.Value {
 	return v
 }
 
-// randomArray is numpy's file of an array.
+// randomArray is a numpy file of an array.
 func randomArray(rng *rand.Rand) []byte {
 	types := []string{"|b1", "|i1", "<i2", "<i4", "<i8", "|u1", "<f2", "<f4", "<f8", "<c8", "<c16"}
 	bytes := []int{1, 1, 2, 4, 8, 1, 2, 4, 8, 8, 16}
@@ -90,7 +90,7 @@ func externalModel(t *Trial) ([]byte, error) {
 	return f.model().Marshal()
 }
 
-// texts are what names, paths and numbers in files may be.
+// texts are possible names, paths and numbers in files.
 var texts = []string{
 	"", ".", "..", "../data.bin", "/etc/passwd", "/dev/zero", "none", "data.bin/", "a/../data.bin", "x\x1b[2J\n", "\xff\xfe", "\u202e", "\x00",
 	strings.Repeat("x", 5000), "0", "-1", "-9223372036854775808", "9223372036854775807", "18446744073709551616", "1e9", "0x10", " 4", "+4", "NaN",

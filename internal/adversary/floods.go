@@ -42,11 +42,10 @@ func tryFlood(t *Trial) error {
 type flood struct {
 	rng   *rand.Rand
 	bytes int    // of the list
-	said  string // which it is
+	said  string // its name
 }
 
-// plain are the fields that messages have on the way to the list, so that readers get
-// that far.
+// plain are the fields of messages on the way to the list, so that readers get that far.
 var plain = map[protoreflect.Name][]plainField{
 	"ModelProto":             {{"ir_version", varint(10)}, {"opset_import", []byte{0x10, 25}}, {"graph", nil}},
 	"NodeProto":              {{"op_type", []byte("Identity")}},
@@ -66,7 +65,7 @@ type plainField struct {
 
 func varint(n uint64) []byte { return protowire.AppendVarint(nil, n) }
 
-// message writes one with a way to the list in it.
+// message writes a message with a way to the list in it.
 func (f *flood) message(md protoreflect.MessageDescriptor, path string, depth int) []byte {
 	fields := md.Fields()
 	var lists, inner []protoreflect.FieldDescriptor

@@ -9,7 +9,7 @@ import (
 	"github.com/restride/restride/onnx/model"
 )
 
-// A fuse is a model on its way to being a bomb: a chain of nodes that make x larger.
+// A fuse is the start of a bomb: a chain of nodes that make x larger.
 type fuse struct {
 	rng  *rand.Rand
 	m    *model.Model
@@ -25,7 +25,7 @@ func newFuse(rng *rand.Rand) *fuse {
 	return f
 }
 
-// model ends the chain. Now and then more than its end is an output.
+// model ends the chain. Sometimes more than its end is an output.
 func (f *fuse) model() *model.Model {
 	all := f.rng.IntN(2)
 	for _, n := range f.m.Graph.Nodes {
@@ -58,7 +58,7 @@ func constant[T layout.Element](f *fuse, values []T, dims ...int64) string {
 	name := f.name()
 	t, err := model.NewTensor(name, values, dims...)
 	if err != nil {
-		panic(err) // the caller counts wrong
+		panic(err) // the caller's error
 	}
 	f.m.Graph.Initializers = append(f.m.Graph.Initializers, t)
 	if text := fmt.Sprint(values); len(text) < 100 {
@@ -67,7 +67,7 @@ func constant[T layout.Element](f *fuse, values []T, dims ...int64) string {
 	return name
 }
 
-// same is a list of n equal numbers, which takes a few bytes in the file.
+// same is a list of n equal numbers, which needs a few bytes in the file.
 func (f *fuse) same(n, value int64) string {
 	one, err := model.NewTensor("", []int64{value}, 1)
 	if err != nil {
@@ -90,7 +90,7 @@ func (f *fuse) then(op string, more []string, attrs ...onnx.Attr) {
 	f.x = f.node(op, append([]string{f.x}, more...), attrs...)
 }
 
-// times calls add so many times.
+// times repeats add.
 func (f *fuse) times(most int, add func()) {
 	for range 1 + f.rng.IntN(most) {
 		add()

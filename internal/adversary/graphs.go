@@ -47,7 +47,7 @@ func within(g *graphs.Graph, f func() error) error {
 	return err
 }
 
-// listing writes a graph: what is given, and a line for each node.
+// listing writes a graph: its inputs, and a line for each node.
 func listing(g *graphs.Graph) string {
 	var s string
 	for _, name := range slices.Sorted(maps.Keys(g.Inputs)) {
@@ -71,7 +71,7 @@ func listing(g *graphs.Graph) string {
 	return s
 }
 
-// load is a session of the model, after it was a file.
+// load is a session of the model, through a file.
 func load(t *Trial, g *graphs.Graph) (*onnx.Session, error) {
 	raw, err := g.Model.Marshal()
 	if err != nil {
@@ -119,7 +119,7 @@ func runTwice(t *Trial, g *graphs.Graph, sess *onnx.Session) error {
 	return replay(g, sess, in)
 }
 
-// replay captures a run, where that can be, and repeats it.
+// replay captures a run, if possible, and repeats it.
 func replay(g *graphs.Graph, sess *onnx.Session, in onnx.Values) error {
 	c, err := sess.Capture(context.Background(), in)
 	switch {
@@ -138,8 +138,8 @@ func replay(g *graphs.Graph, sess *onnx.Session, in onnx.Values) error {
 	return nil
 }
 
-// feed puts the inputs where runs can have them. As planned: lists are on the host, and
-// all else on the session's stream, in order.
+// feed puts the inputs where runs accept them. As planned: lists are on the host, and
+// everything else on the session's stream, in order.
 func feed(t *Trial, g *graphs.Graph, asPlanned bool) (onnx.Values, error) {
 	in := onnx.Values{}
 	for _, name := range slices.Sorted(maps.Keys(g.Inputs)) {
@@ -159,7 +159,7 @@ func feed(t *Trial, g *graphs.Graph, asPlanned bool) (onnx.Values, error) {
 	return in, nil
 }
 
-// put makes a value on a stream, which lies in memory as said.
+// put makes a value on a stream, with the given memory layout.
 func put(on *tensor.Stream, v graphs.Value, view string) (onnx.Value, error) {
 	switch v.Kind {
 	case model.SequenceType, model.OptionalType:
@@ -187,7 +187,7 @@ func put(on *tensor.Stream, v graphs.Value, view string) (onnx.Value, error) {
 	return x, nil
 }
 
-// planOf is the plan of a run, or nil if it depends on elements that it has not.
+// planOf is the plan of a run, or nil if it depends on elements that are not available.
 func planOf(g *graphs.Graph, sess *onnx.Session) (*onnx.Plan, error) {
 	shapes, known := map[string]layout.Shape{}, onnx.Values{}
 	defer known.Release()
@@ -212,7 +212,7 @@ func planOf(g *graphs.Graph, sess *onnx.Session) (*onnx.Plan, error) {
 	return p, err
 }
 
-// compareNodes compares what a plan says of its nodes with what a run does.
+// compareNodes compares a plan's nodes with a run's.
 func compareNodes(planned, run []onnx.NodeReport) error {
 	for i := range max(len(planned), len(run)) {
 		if i >= len(planned) || i >= len(run) {
@@ -225,7 +225,7 @@ func compareNodes(planned, run []onnx.NodeReport) error {
 	return nil
 }
 
-// compareAll compares outputs with what they must be.
+// compareAll compares outputs with the expected ones.
 func compareAll(g *graphs.Graph, out onnx.Values) error {
 	if len(out) != len(g.Outputs) {
 		return fmt.Errorf("%d outputs, want %d", len(out), len(g.Outputs))

@@ -22,7 +22,7 @@ import (
 	"github.com/restride/restride/onnx/model"
 )
 
-// What work does beyond its bounds is found.
+// Work that exceeds its bounds is found.
 func TestBounds(t *testing.T) {
 	if resident(true) == 0 {
 		t.Skip("the system does not tell how much memory the process has")
@@ -78,8 +78,8 @@ func TestBounds(t *testing.T) {
 	budget.Process().Give(2 << 20)
 }
 
-// Fields of messages are taken apart and joined as they were, and a change of one
-// keeps the lengths around it right.
+// Fields of messages are split and joined without loss, and a change of one keeps the lengths
+// around it right.
 func TestChangedFields(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	whole, inside := 0, 0
@@ -102,8 +102,8 @@ func TestChangedFields(t *testing.T) {
 	t.Log(whole, "are messages,", inside, "are models")
 }
 
-// A reader that panics, hangs on to a file or takes all memory is found by mutated
-// files: here one that believes what a file says of its length.
+// A reader that panics, keeps a file open or exhausts memory is found by mutated files: here
+// one that trusts a file's length field.
 func TestCredulousReaderIsFound(t *testing.T) {
 	was := fileKinds
 	defer func() { fileKinds = was }()
@@ -137,7 +137,7 @@ func TestCredulousReaderIsFound(t *testing.T) {
 	require.NotZero(t, found)
 }
 
-// A write that other views do not see, and a copy where a view is due, are found.
+// A write that other views do not see, and a copy instead of a required view, are found.
 func TestFaultsOfSequencesAreFound(t *testing.T) {
 	s := &sequence{rng: rand.New(rand.NewPCG(1, 1))}
 	stream := open(t, openCPU(t))
@@ -189,7 +189,7 @@ func TestBombsAreNearTheLimit(t *testing.T) {
 	t.Log(large, "are too large,", fine, "are not")
 }
 
-// Where readers let something pass that spoils a terminal or a page, that is found.
+// A reader that accepts text which garbles a terminal or a page is found.
 func TestSpoiledReportsAreFound(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	base := sampleReport(rng)
@@ -204,8 +204,7 @@ func TestSpoiledReportsAreFound(t *testing.T) {
 	require.ErrorContains(t, show(base, r), `the page has "NaN"`)
 }
 
-// An honest peer is heard, by the same way; one that hangs is found when it takes too
-// long.
+// An honest peer is accepted, by the same code; one that hangs is found when it needs too long.
 func TestHonestPeer(t *testing.T) {
 	if _, err := exec.LookPath("sh"); err != nil {
 		t.Skip("there is no sh")

@@ -55,7 +55,7 @@ func results(t *Trial, g *graphs.Graph) error {
 		return err
 	}
 	defer sess.Close()
-	_, _ = planOf(g, sess) // a plan may not know what is wrong
+	_, _ = planOf(g, sess) // a plan may not detect the fault
 	in, err := feed(t, g, t.Rand.IntN(2) == 0)
 	defer in.Release()
 	if err != nil {

@@ -7,15 +7,15 @@ import (
 	"slices"
 )
 
-// hostileValues are what stands in JSON where something else is due.
+// hostileValues are values that replace others in JSON.
 var hostileValues = []string{
 	`null`, `0`, `-1`, `1e308`, `-1e308`, `1e-320`, `5e-324`, `9223372036854775807`, `-9223372036854775808`, `1e999`, `0.0001`, `true`, `[]`, `{}`, `""`,
 	`"\u001b[2J\u0007"`, `"two\nlines"`, `"\u202e\u0000"`, `"\ud800"`, `"cpu"`, `"\"><script>alert(1)</script>"`, `"</style><img src=x onerror=alert(1)>"`, `"%s%n"`,
 	`[[[[[[[[[[]]]]]]]]]]`, `{"name":{"name":[]}}`,
 }
 
-// changedJSON returns a text of JSON in which some values are others, or are gone, or
-// there twice. It may be none afterwards.
+// changedJSON returns a text of JSON in which some values are changed, removed, or duplicated.
+// The result may be invalid.
 func changedJSON(rng *rand.Rand, text []byte) []byte {
 	var root any
 	if err := json.Unmarshal(text, &root); err != nil {

@@ -22,22 +22,22 @@ func init() {
 	})
 }
 
-// How many goroutines there are, how many loans each has in turn, and the most steps of one.
+// The number of goroutines, of loans of each in turn, and the most steps of a loan.
 const (
 	borrowers = 4
 	loans     = 25
 	loanSteps = 10
 )
 
-// lending is what the goroutines of a try share.
+// lending is shared by the goroutines of a try.
 type lending struct {
 	streams []*tensor.Stream // two of the device, and the host's
-	numbers atomic.Uint32    // of loans: what is in their memory
+	numbers atomic.Uint32    // of loans: the content of their memory
 
 	mu     sync.Mutex
 	scopes []*tensor.Scope
-	// settled are called when all tensors are released: each returns nil if memory was given
-	// back as often as it must be.
+	// settled are called when all tensors are released: each returns nil if memory was returned
+	// exactly as often as required.
 	settled []func() error
 }
 
@@ -69,7 +69,7 @@ func tryLending(t *Trial) error {
 		errs = append(errs, s.Wait())
 	}
 	errs = append(errs, second.Close())
-	l.check(func() error { // those that tell owners, and give capsules back
+	l.check(func() error { // some tell owners, and return capsules
 		if now := runtime.NumGoroutine(); now > goroutines {
 			return fmt.Errorf("there were %d goroutines, and are %d", goroutines, now)
 		}
@@ -84,10 +84,10 @@ func tryLending(t *Trial) error {
 	return errors.Join(append(errs, soon(l.settled))...)
 }
 
-// lateness is how late owners of memory may be told, as a goroutine may do it.
+// lateness is the longest delay of notifications of owners, which goroutines make.
 var lateness = time.Second
 
-// soon calls checks until all hold, or it is too late.
+// soon calls checks until all succeed, or it is too late.
 func soon(checks []func() error) error {
 	for late := time.Now().Add(lateness); ; time.Sleep(5 * time.Millisecond) {
 		for len(checks) > 0 && checks[0]() == nil {
@@ -142,15 +142,15 @@ func (b borrower) scope() error {
 	return sc.Close()
 }
 
-// check is called when all is released.
+// check is called when everything is released.
 func (l *lending) check(settled func() error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.settled = append(l.settled, settled)
 }
 
-// loan is memory, and the tensors over it. All of its words are alike, so that every view
-// shows the same.
+// loan is memory, and the tensors over it. All of its words are equal, so that every view shows
+// the same.
 type loan struct {
 	what string
 	word [4]byte
@@ -173,7 +173,7 @@ func (r *ref) may(err error) error {
 	return err
 }
 
-// shows checks that memory has nothing but the loan's words.
+// shows checks that memory has only the loan's words.
 func (o *loan) shows(got []byte) error {
 	if want := bytes.Repeat(o.word[:], len(got)/4); !bytes.Equal(got, want) {
 		return fmt.Errorf("the memory has %x; %x was written", got, want)
@@ -190,7 +190,7 @@ func (o *loan) read(r *ref) error {
 	return o.shows(got)
 }
 
-// add notes what a call has made of a reference.
+// add records the result of a call on a reference.
 func (o *loan) add(from *ref, x *tensor.Tensor, err error) error {
 	if err != nil {
 		return from.may(err)
@@ -266,7 +266,7 @@ func (b borrower) view(o *loan, r *ref) error {
 	return o.add(r, x, err)
 }
 
-// elsewhere has a stream of its own that is closed before the tensor on it is released.
+// elsewhere has its own stream, which is closed before the tensor on it is released.
 func (b borrower) elsewhere(o *loan, r *ref) error {
 	s, err := tensor.NewStream(r.x.Stream().Device())
 	if err != nil {
@@ -284,12 +284,12 @@ func (b borrower) elsewhere(o *loan, r *ref) error {
 	return errors.Join(err, s.Close(), x.Release(), sc.Close())
 }
 
-// number sets what is in a loan's memory.
+// number sets the content of a loan's memory.
 func (b borrower) number(what string) *loan {
 	o := &loan{what: what, end: func() error { return nil }}
 	binary.LittleEndian.PutUint32(o.word[:], b.numbers.Add(1))
 	return o
 }
 
-// unsupported reports whether a device cannot lend memory in some way.
+// unsupported reports whether a device cannot lend memory in a certain way.
 func unsupported(err error) bool { return errors.Is(err, device.ErrUnsupported) }

@@ -70,7 +70,7 @@ func (o *loan) over(s *tensor.Stream, mem device.Buffer, lend, shared bool) erro
 	return err
 }
 
-// stillThere checks that a lent buffer is alive, and has what was written to it.
+// stillThere checks that a lent buffer is alive, and keeps its content.
 func (o *loan) stillThere(s *tensor.Stream, mem device.Buffer) error {
 	got := make([]byte, loanBytes)
 	if err := s.Queue().Read(got, mem, 0); err != nil {
@@ -87,7 +87,7 @@ func isFreed(what string, mem device.Buffer) error {
 	return nil
 }
 
-// fromHost is a tensor over memory of Go's.
+// fromHost is a tensor over Go memory.
 func (b borrower) fromHost() (*loan, error) {
 	o := b.number("FromHostBytes")
 	mem := bytes.Repeat(o.word[:], loanBytes/4)
@@ -100,8 +100,8 @@ func (b borrower) fromHost() (*loan, error) {
 	return o, nil
 }
 
-// adopted is a tensor over memory whose owner is told when it is no longer used; over a
-// buffer, where the device does not work in the host's memory.
+// adopted is a tensor over memory whose owner is told when it is no longer used; over a buffer,
+// if the device does not work in host memory.
 func (b borrower) adopted() (*loan, error) {
 	s := b.stream()
 	adopter, ok := device.As[device.HostAdopter](s.Device())
@@ -131,7 +131,7 @@ func (b borrower) adopted() (*loan, error) {
 	return o, o.over(s, mem, false, b.rng.IntN(2) == 0)
 }
 
-// capsule gives a tensor away by a capsule, and takes it back by that.
+// capsule exports a tensor as a capsule, and imports it again.
 func (b borrower) capsule(o *loan, r *ref) error {
 	c, err := dlpack.Export(r.x, dlpack.ExportOptions{Unversioned: b.rng.IntN(2) == 0})
 	if unsupported(err) {

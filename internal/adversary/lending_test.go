@@ -10,7 +10,7 @@ import (
 	"github.com/restride/restride/device"
 )
 
-// careless is a cpu device with a fault in how it treats memory of others.
+// careless is a cpu device with a fault in its treatment of foreign memory.
 type careless struct {
 	device.Device
 	told  int  // how often owners are told

@@ -9,8 +9,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// mutated returns a file with some changes, a few of its bytes or of its fields.
-// Parts of other may get into it.
+// mutated returns a file with some changes, of a few of its bytes or fields. Parts of other may
+// be inserted.
 func mutated(rng *rand.Rand, file, other []byte) []byte {
 	file = slices.Clone(file)
 	for range 1 + rng.IntN(4) {
@@ -63,17 +63,17 @@ func changeBytes(rng *rand.Rand, b, other []byte) []byte {
 	return b
 }
 
-// hugeNumber is one near a limit of some type.
+// hugeNumber is a number near a limit of some type.
 func hugeNumber(rng *rand.Rand) uint64 {
 	edges := []uint64{0, 1, 127, 1 << 16, 1 << 24, 1 << 31, 1 << 32, 1 << 40, 1 << 62, 1 << 63, math.MaxUint64}
 	return edges[rng.IntN(len(edges))] + rng.Uint64N(3) - 1
 }
 
-// deepest is how far changeField goes down.
+// deepest is the depth to which changeField descends.
 const deepest = 12
 
-// changeField changes a field of a protobuf message, or of one inside it, whose
-// lengths it keeps right, so that the change is what readers see.
+// changeField changes a field of a protobuf message, or of one inside it, whose lengths it
+// keeps right, so that readers see the change.
 func changeField(rng *rand.Rand, b, other []byte, depth int) []byte {
 	fields := fieldsOf(b)
 	if len(fields) == 0 {
@@ -93,7 +93,7 @@ func changeField(rng *rand.Rand, b, other []byte, depth int) []byte {
 		fields[i], fields[j] = fields[j], fields[i]
 	case rng.IntN(8) == 0: // another field
 		f.num = protowire.Number(1 + rng.IntN(26))
-	case rng.IntN(8) == 0: // of another kind
+	case rng.IntN(8) == 0: // of another wire type
 		f.typ = protowire.Type(rng.IntN(6))
 	case f.typ == protowire.VarintType:
 		f.number = hugeNumber(rng)
@@ -116,15 +116,15 @@ func changeField(rng *rand.Rand, b, other []byte, depth int) []byte {
 	return join(fields)
 }
 
-// field is one of a message on the wire.
+// field is a field of a message on the wire.
 type field struct {
 	num    protowire.Number
 	typ    protowire.Type
 	number uint64 // of a varint
-	value  []byte // of the others: without a length
+	value  []byte // of other types: without a length
 }
 
-// fieldsOf takes a message apart; nil: it is none.
+// fieldsOf splits a message; nil: it is not one.
 func fieldsOf(b []byte) (fields []field) {
 	for len(b) > 0 {
 		num, typ, n := protowire.ConsumeTag(b)
@@ -141,7 +141,7 @@ func fieldsOf(b []byte) (fields []field) {
 			m = protowire.ConsumeFieldValue(num, typ, b)
 			f.value = b[:max(m, 0)]
 		default:
-			return nil // groups are in no file of ours
+			return nil // groups do not occur in these files
 		}
 		if m < 0 {
 			return nil
@@ -151,7 +151,7 @@ func fieldsOf(b []byte) (fields []field) {
 	return fields
 }
 
-// join is the message of some fields.
+// join builds a message from fields.
 func join(fields []field) []byte {
 	var b []byte
 	for _, f := range fields {
@@ -172,7 +172,7 @@ func join(fields []field) []byte {
 	return b
 }
 
-// le is a number as so many bytes.
+// le is a number in the given number of bytes, little-endian.
 func le(v uint64, bytes int) []byte {
 	return binary.LittleEndian.AppendUint64(nil, v)[:bytes]
 }

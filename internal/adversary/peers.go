@@ -25,13 +25,13 @@ func init() {
 	}
 }
 
-// peerBounds: the time is that of the context that kills a peer.
+// peerBounds: the time is the limit of the context that kills a peer.
 var peerBounds = bounds{memory: 64 << 20, time: 400 * time.Millisecond, grace: 5 * time.Second, anyKind: true}
 
-// patience is how long a peer may take to answer. The context ends soon after that.
+// patience is the limit for a peer's answer. The context ends soon after that.
 const patience = 300 * time.Millisecond
 
-// behaviours are scripts of peers. $1 is a folder with what they say.
+// behaviours are scripts of peers. $1 is a folder with their output.
 var behaviours = []string{
 	"cat hello\nwhile read -r q; do cat answer; done",
 	"cat hello\nwhile read -r q; do cat answer; done",
@@ -51,7 +51,7 @@ var behaviours = []string{
 	"sleep 600 & cat hello; read -r q; sleep 600",
 }
 
-// tryPeer starts a program that is no honest peer, and asks it for passes of a case.
+// tryPeer starts a program that is not an honest peer, and asks it for passes of a case.
 func tryPeer(t *Trial) error {
 	all := cases.All()
 	entry, err := peers.NewEntry(all[t.Rand.IntN(len(all))], 1<<12, 1)

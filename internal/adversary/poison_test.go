@@ -30,8 +30,8 @@ func (d poisoned) Alloc(n int64) (device.Buffer, error) {
 	return b, err
 }
 
-// Every element of a result is written: the generators compare all of them, and memory that
-// was not written shows, also where zeros are expected.
+// Every element of a result is written: the generators compare all of them, which reveals
+// memory that was not written, even where zeros are expected.
 func TestNoPoisonInResults(t *testing.T) {
 	tries := uint64(few)
 	if soak.Enabled() {
@@ -47,7 +47,7 @@ func TestNoPoisonInResults(t *testing.T) {
 	}
 }
 
-// What has no elements to take, or nothing to put together, has none of the memory's either.
+// Results without elements to take or join must not show the memory's content either.
 func TestNoPoisonInZeros(t *testing.T) {
 	s := open(t, poisoned{openCPU(t)})
 	made := func(x *tensor.Tensor, err error) *tensor.Tensor {

@@ -20,7 +20,7 @@ func init() {
 	})
 }
 
-// reportBounds: a report is read from a file of its size, and shown at most some
+// reportBounds: a report is read from a file of its size, and its output is at most some
 // hundred times as long.
 var reportBounds = bounds{memory: 256 << 20, time: 5 * time.Second, grace: 5 * time.Second}
 
@@ -46,7 +46,7 @@ func tryReport(t *Trial) error {
 	return nil
 }
 
-// show does with a report what commands do, and looks at what they print.
+// show processes a report like commands do, and checks their output.
 func show(old, now *report.Report) error {
 	var out bytes.Buffer
 	for _, d := range now.Devices {

@@ -17,9 +17,9 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
-// A Plan says what [Plan.Run] tries.
+// A Plan describes a run of [Plan.Run].
 type Plan struct {
-	Devices    []string // as device.Open takes them
+	Devices    []string // in the form of device.Open
 	Generators []Generator
 	Seed       uint64
 	First      uint64        // the index of the first try
@@ -39,9 +39,8 @@ type course struct {
 	took          time.Duration
 }
 
-// Run makes the tries, each course having about as much time as any other, and
-// returns an error if one failed, or if the process's budget is not given back in the
-// end.
+// Run makes the tries, giving each course about the same time, and returns an error if one
+// failed, or if the process's budget is not released in the end.
 func (p Plan) Run() error {
 	before := counted()
 	err := p.run()
@@ -51,15 +50,15 @@ func (p Plan) Run() error {
 	return errors.Join(err, countedBackTo(before))
 }
 
-// counted is what the process's budget has in use, but for what tensor.Host, which is
-// never closed, keeps idle.
+// counted is the budget in use by the process, without the idle memory of tensor.Host, which is
+// never closed.
 func counted() int64 {
 	host := tensor.Host().Device().Stats()
 	return budget.Process().InUse() - host.Reserved
 }
 
-// countedBackTo waits a moment for the garbage collector, which gives back what lives
-// as long as a Go value.
+// countedBackTo waits a moment for the garbage collector, which releases memory tied to Go
+// values.
 func countedBackTo(before int64) error {
 	for range 100 {
 		runtime.GC()
@@ -146,7 +145,7 @@ func (p Plan) run() (err error) {
 // command returns the command line that repeats a try.
 func (p Plan) command(c *course, index uint64) string {
 	var b strings.Builder
-	for _, name := range []string{"RESTRIDE_LIBCUDA", "RUSTICL_ENABLE"} { // what finds devices
+	for _, name := range []string{"RESTRIDE_LIBCUDA", "RUSTICL_ENABLE"} { // variables that find devices
 		if v := os.Getenv(name); v != "" {
 			fmt.Fprintf(&b, "%s=%s ", name, v)
 		}
@@ -155,7 +154,7 @@ func (p Plan) command(c *course, index uint64) string {
 	return b.String()
 }
 
-// next returns the course that has had the least time and has tries left.
+// next returns the course with the least time so far that has tries left.
 func (p Plan) next(courses []*course) *course {
 	var least *course
 	for _, c := range courses {
@@ -175,7 +174,7 @@ func overwrite(f *os.File, text string) error {
 	return err
 }
 
-// table says how many tries were made.
+// table lists the numbers of tries.
 func (p Plan) table(courses []*course) {
 	w := tabwriter.NewWriter(p.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "generator\tdevice\ttries\tfailures\ttime")
@@ -185,9 +184,9 @@ func (p Plan) table(courses []*course) {
 	w.Flush()
 }
 
-// process says what the process has in use, as far as the system tells: "RSS 81 MiB, 62
-// MiB after a collection; budget 3 MiB; 9 goroutines, 12 files". The second figure is
-// flat if nothing is kept, and the budget's if all that is counted is given back.
+// process describes the resources of the process, as far as the system reports them: "RSS 81
+// MiB, 62 MiB after a collection; budget 3 MiB; 9 goroutines, 12 files". The second figure is
+// constant without leaks, and the budget's if everything counted is released.
 func process() string {
 	before := processBytes("VmRSS:")
 	debug.FreeOSMemory()
@@ -198,8 +197,8 @@ func process() string {
 	return said
 }
 
-// processBytes reads a line such as "VmRSS:     83024 kB" of the process's status. 0: the
-// system does not tell.
+// processBytes reads a line such as "VmRSS: 83024 kB" of the process's status. 0: the system
+// does not report it.
 func processBytes(name string) int64 {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
-// runModel does with a model what programs do: a session, a plan, a run on zeros with
-// a report of each node, the outputs as text and as files in dir.
+// runModel processes a model like programs do: a session, a plan, a run on zeros with a report
+// of each node, the outputs as text and as files in dir.
 func runModel(ctx context.Context, s *tensor.Stream, m *model.Model, dir string) (err error) {
 	sess, err := onnx.NewSession(s, m)
 	if err != nil {
@@ -32,7 +32,7 @@ func runModel(ctx context.Context, s *tensor.Stream, m *model.Model, dir string)
 		}
 		in[info.Name] = v
 	}
-	_, _ = sess.Plan(nil, in) // a run may need what a plan does not know
+	_, _ = sess.Plan(nil, in) // a run may need more than a plan knows
 	sess.OnNode(func(n onnx.NodeReport) { _ = n.TypeString() })
 	out, err := sess.Run(ctx, in)
 	if err != nil {
@@ -50,11 +50,11 @@ func runModel(ctx context.Context, s *tensor.Stream, m *model.Model, dir string)
 	return nil
 }
 
-// mostWritten is how much of an output is written: the rest is like it.
+// mostWritten is the number of bytes of an output that are written: the rest is similar.
 const mostWritten = 16 << 20
 
-// readOutput shows a value, and writes it if it is not too long: a short one as
-// commands do, to a file.
+// readOutput shows a value, and writes it if it is not too long: a short one like commands do,
+// to a file.
 func readOutput(ctx context.Context, name string, v onnx.Value, dir string) error {
 	if err := checkText(fmt.Sprint(v)); err != nil {
 		return err
@@ -86,7 +86,7 @@ func readOutput(ctx context.Context, name string, v onnx.Value, dir string) erro
 	return nil
 }
 
-// limitedWriter takes so many bytes, and io.ErrShortWrite is its error of more.
+// limitedWriter accepts a number of bytes; beyond that its error is io.ErrShortWrite.
 type limitedWriter struct {
 	ctx  context.Context
 	left int

@@ -20,7 +20,7 @@ func init() {
 	})
 }
 
-// A sequence is calls on tensors, and what they must be.
+// A sequence is calls on tensors, with the expected contents.
 type sequence struct {
 	rng     *rand.Rand
 	streams []*tensor.Stream // two of the device, and the host's
@@ -116,7 +116,7 @@ func (s *sequence) note(format string, args ...any) {
 	s.trail = append(s.trail, fmt.Sprintf(format, args...))
 }
 
-// add keeps a tensor that a call made, after a look at it.
+// add keeps a tensor that a call made, after checking it.
 func (s *sequence) add(x *tensor.Tensor, of layout.DType, mem *cells, where ndarray.Array) (*handle, error) {
 	h := &handle{x, of, mem, where}
 	s.live = append(s.live, h)
@@ -146,10 +146,10 @@ func run(dims []int64) ndarray.Array {
 	return ndarray.Ints(all...).Reshape(dims...)
 }
 
-// position reads one.
+// position reads one position.
 func position(elem string) int64 { return int64(binary.LittleEndian.Uint64([]byte(elem))) }
 
-// array is what the tensor must hold.
+// array is the expected content of the tensor.
 func (h *handle) array() ndarray.Array {
 	a := ndarray.Array{Dims: h.where.Dims, Elems: make([]string, len(h.where.Elems))}
 	for i, p := range h.where.Elems {
@@ -189,8 +189,8 @@ func (s *sequence) compareAll() error {
 	return nil
 }
 
-// settle waits for all streams: before and after what writes to memory that others
-// see, which only the caller can order.
+// settle waits for all streams: before and after writes to memory that others see, which only
+// the caller can order.
 func (s *sequence) settle() error {
 	var err error
 	for _, stream := range s.streams {
@@ -199,7 +199,7 @@ func (s *sequence) settle() error {
 	return err
 }
 
-// write does what sets elements of existing memory.
+// write is for calls that set elements of existing memory.
 func (s *sequence) write(call func() error) error {
 	if err := s.settle(); err != nil {
 		return err
@@ -211,7 +211,7 @@ func (s *sequence) write(call func() error) error {
 	return err
 }
 
-// expect compares an error with what it must be: nil, or of a kind.
+// expect compares an error with the expected one: nil, or of a kind.
 func expect(err, kind error) error {
 	switch {
 	case kind == nil && err != nil:
@@ -222,7 +222,7 @@ func expect(err, kind error) error {
 	return nil
 }
 
-// refuse checks that a call gave an error of a kind, and nothing else.
+// refuse checks that a call returned an error of a kind, and no result.
 func refuse(x *tensor.Tensor, err, kind error) error {
 	if x != nil {
 		return errors.Join(fmt.Errorf("an invalid call made a %v (error: %v)", x.Layout(), err), x.Release())
@@ -258,7 +258,7 @@ func affine(w ndarray.Array) bool {
 	return ok
 }
 
-// distinct reports whether no position is there twice, nor in other.
+// distinct reports whether no position occurs twice, or in other.
 func distinct(w ndarray.Array, other []string) bool {
 	seen := make(map[string]bool, len(w.Elems))
 	for _, p := range w.Elems {

@@ -48,7 +48,7 @@ func (s *sequence) random(stream *tensor.Stream, of layout.DType, dims []int64) 
 	return s.fresh(x, of, a)
 }
 
-// element is a random one.
+// element is a random element.
 func (s *sequence) element(of layout.DType) string {
 	switch bits := of.Bits(); {
 	case of == layout.String:
@@ -62,7 +62,7 @@ func (s *sequence) element(of layout.DType) string {
 	}
 }
 
-// walk is a step that is valid for any array, now and then where copies are forbidden.
+// walk is a step that is valid for any array, sometimes where copies are forbidden.
 func (s *sequence) walk(h *handle) error {
 	next := ndarray.RandomStep(s.rng, h.where)
 	forbid := s.rng.IntN(4) == 0
@@ -107,7 +107,7 @@ func shifted(w ndarray.Array) []string {
 	return ndarray.Ints(at...).Elems
 }
 
-// copyFrom writes to a tensor, most often what fits it.
+// copyFrom writes to a tensor, mostly a source that fits.
 func (s *sequence) copyFrom(h *handle) error {
 	src := s.pick()
 	var err error
@@ -117,7 +117,7 @@ func (s *sequence) copyFrom(h *handle) error {
 		}
 	}
 	if src.of != h.of {
-		return nil // bits of other types: bools may be more than 0 and 1
+		return nil // bits of other types: bools must be 0 or 1
 	}
 	s.note("CopyFrom %v to %v, of one memory: %v", src, h, src.mem == h.mem)
 	var others []string
@@ -143,7 +143,7 @@ func (h *handle) set(where, to ndarray.Array) {
 	}
 }
 
-// part is some elements of a tensor: along an axis, or all of it.
+// part is some elements of a tensor: along an axis, or everything.
 type part struct {
 	axis       int
 	start, end int64
@@ -346,7 +346,7 @@ func (s *sequence) gather(h *handle) error {
 	return err
 }
 
-// to takes a tensor to another stream: of the same device a view.
+// to moves a tensor to another stream: on the same device, it is a view.
 func (s *sequence) to(h *handle) error {
 	stream := s.streams[s.rng.IntN(3)]
 	s.note("%v to stream %d", h, slices.Index(s.streams, stream))
@@ -371,7 +371,7 @@ func (s *sequence) to(h *handle) error {
 	return err
 }
 
-// release gives up a tensor, and uses one that was.
+// release releases a tensor, and uses a released one.
 func (s *sequence) release() error {
 	i := s.rng.IntN(len(s.live))
 	h := s.live[i]

@@ -22,7 +22,7 @@ func (s *sequence) condition(h *handle) (*tensor.Tensor, ndarray.Array, error) {
 	return x, a.Expand(h.where.Dims...), err
 }
 
-// choose makes a tensor of elements of two.
+// choose makes a tensor from elements of two.
 func (s *sequence) choose(h *handle) error {
 	other, err := s.random(h.x.Stream(), h.of, h.where.Dims)
 	if err != nil {

@@ -15,12 +15,12 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
-// ErrStuck is the error of a try that did not end in time. Its goroutine goes on, so
-// that nothing more can be said of the device.
+// ErrStuck is the error of a try that did not end in time. Its goroutine continues, so that the
+// state of the device is unknown.
 var ErrStuck = errors.New("the try did not end")
 
-// Once makes one try of a generator: the index-th of a seed. What the try leaves
-// behind is an error, too.
+// Once makes one try of a generator: the index-th of a seed. Leftovers of the try are an error,
+// too.
 func Once(g Generator, s *tensor.Stream, dir string, seed, index uint64, deadline time.Duration) error {
 	before, goroutines := took(s), runtime.NumGoroutine()
 	leaks := &leaks{}
@@ -66,7 +66,7 @@ func recovered(g Generator, t *Trial) (err error) {
 	return g.Try(t)
 }
 
-// memory is what a device and the host's stream have in use.
+// memory is the memory in use of a device and the host's stream.
 type memory struct{ bytes, buffers, hostBytes, hostBuffers int64 }
 
 func (m memory) String() string {
@@ -84,7 +84,7 @@ func took(s *tensor.Stream) memory {
 	return m
 }
 
-// leaks is what [tensor.CheckLeaks] tells of a try.
+// leaks is the result of [tensor.CheckLeaks] for a try.
 type leaks struct {
 	found error
 	ends  []func()
@@ -101,7 +101,7 @@ func (l *leaks) end() {
 	}
 }
 
-// goroutinesBackTo waits a moment for goroutines that are about to end.
+// goroutinesBackTo waits a moment for ending goroutines.
 func goroutinesBackTo(before int) error {
 	for range 200 {
 		if runtime.NumGoroutine() <= before {
@@ -112,13 +112,13 @@ func goroutinesBackTo(before int) error {
 	return fmt.Errorf("there were %d goroutines, and are %d:\n%s", before, runtime.NumGoroutine(), allStacks())
 }
 
-// allStacks says where each goroutine is.
+// allStacks describes the stack of each goroutine.
 func allStacks() string {
 	b := make([]byte, 1<<20)
 	return strings.TrimSpace(string(b[:runtime.Stack(b, true)]))
 }
 
-// clear removes what is in a folder.
+// clear empties a folder.
 func clear(dir string) error {
 	entries, err := os.ReadDir(dir)
 	for _, e := range entries {

@@ -16,12 +16,11 @@ import (
 	"github.com/restride/restride/quant"
 )
 
-// A Command runs the command restride in this process, as a shell would, and returns what it
-// prints.
+// A Command runs the command restride in this process, like a shell, and returns its output.
 type Command func(args ...string) (printed string, err error)
 
-// Weights is the generator of files of weights, valid and hostile: what inspect promises of a
-// file, repack must do. The command's own package has the command, so that its tests run it.
+// Weights is the generator of files of weights, valid and hostile: repack must do what inspect
+// promises of a file. The command's own package provides the command, so that its tests run it.
 func Weights(run Command) Generator {
 	return Generator{
 		Name: "weights", Host: true,
@@ -37,17 +36,17 @@ func Weights(run Command) Generator {
 	}
 }
 
-// weightsTry is a source, and what is tried with it.
+// weightsTry is a source, and the state of its try.
 type weightsTry struct {
 	*Trial
 	restride Command
 	source   string
-	flags    []string // of inspect and repack, that say what the source is
+	flags    []string // of inspect and repack, that describe the source
 	said     []string // commands and the file
 	outputs  int
 }
 
-// inspected is what the generator reads of inspect's JSON.
+// inspected is the part of inspect's JSON that the generator reads.
 type inspected struct {
 	Format  string
 	Weights []struct {
@@ -72,7 +71,7 @@ func (t *weightsTry) try() error {
 	for _, i := range t.Rand.Perm(len(quant.Formats())) {
 		targets = append(targets, quant.Formats()[i])
 	}
-	// Of the targets that are promised some are tried, and of the others.
+	// Some of the promised targets are tried, and some of the others.
 	promised, others := 3, 2
 	for _, to := range targets {
 		can, of := said.becomes(to.Name)
@@ -101,7 +100,7 @@ func (t *weightsTry) try() error {
 	return e
 }
 
-// becomes counts the weights that can become a format, and all.
+// becomes counts the weights that can be converted to a format, and all.
 func (i inspected) becomes(format string) (can, of int) {
 	for _, w := range i.Weights {
 		if b, ok := w.Becomes[format]; ok && b.Refused == "" {
@@ -111,7 +110,7 @@ func (i inspected) becomes(format string) (can, of int) {
 	return can, len(i.Weights)
 }
 
-// run runs the command, and keeps what it was.
+// run runs the command, and records it.
 func (t *weightsTry) run(args ...string) (string, error) {
 	out, err := t.restride(args...)
 	line := "$ restride " + strings.Join(args, " ")
@@ -125,7 +124,7 @@ func (t *weightsTry) run(args ...string) (string, error) {
 	return out, err
 }
 
-// errUnclear: the text of an error is none that a terminal should see.
+// errUnclear: the text of an error is unfit for a terminal.
 var errUnclear = errors.New("an unclear error")
 
 func (t *weightsTry) inspect(path string, flags ...string) (out inspected, err error) {
@@ -136,7 +135,7 @@ func (t *weightsTry) inspect(path string, flags ...string) (out inspected, err e
 	return out, err
 }
 
-// output returns a new path for what a format becomes: a file or a folder.
+// output returns a new path for a format's output: a file or a folder.
 func (t *weightsTry) output(to *quant.Format) string {
 	t.outputs++
 	name := fmt.Sprint("out", t.outputs)
@@ -152,8 +151,8 @@ func (t *weightsTry) repack(to *quant.Format, output string, more ...string) err
 	return err
 }
 
-// holdPromise repacks to a format that all weights can become. The output has all of them, and
-// the same numbers.
+// holdPromise repacks to a format to which all weights can be converted. The output has all of
+// them, and the same numbers.
 func (t *weightsTry) holdPromise(said inspected, to *quant.Format) error {
 	output := t.output(to)
 	defer os.RemoveAll(output)
@@ -162,7 +161,7 @@ func (t *weightsTry) holdPromise(said inspected, to *quant.Format) error {
 		more = append(more, "--verify")
 	}
 	err := t.repack(to, output, more...)
-	if unread(err) { // what only the bytes of all numbers say
+	if unread(err) { // errors that only the bytes of all numbers reveal
 		return t.gone(output)
 	}
 	if err != nil {
@@ -171,13 +170,13 @@ func (t *weightsTry) holdPromise(said inspected, to *quant.Format) error {
 	return t.holdOutput(said, to, output)
 }
 
-// unread reports whether an error is of the numbers themselves, which inspect does not read,
-// or of a way back that gives other bytes.
+// unread reports whether an error concerns the numbers themselves, which inspect does not read,
+// or a way back that gives other bytes.
 func unread(err error) bool {
 	return err != nil && (errors.Is(err, quant.ErrDiffers) || strings.Contains(err.Error(), "a number is "))
 }
 
-// holdOnly repacks the weights that can become a format, and refuses all of them.
+// holdOnly repacks the weights that can be converted to a format, and refuses all of them.
 func (t *weightsTry) holdOnly(said inspected, to *quant.Format) error {
 	if err := t.holdRefusal(to); err != nil {
 		return err
@@ -200,7 +199,7 @@ func (t *weightsTry) holdOnly(said inspected, to *quant.Format) error {
 	return nil
 }
 
-// holdRefusal repacks to a format that not all weights can become.
+// holdRefusal repacks to a format to which not all weights can be converted.
 func (t *weightsTry) holdRefusal(to *quant.Format) error {
 	output := t.output(to)
 	switch err := t.repack(to, output); {
@@ -212,7 +211,7 @@ func (t *weightsTry) holdRefusal(to *quant.Format) error {
 	return t.gone(output)
 }
 
-// gone refuses an output that is there, or a partial one.
+// gone checks that there is neither an output nor a partial one.
 func (t *weightsTry) gone(output string) error {
 	left, err := filepath.Glob(output + "*")
 	if err == nil && len(left) > 0 {
@@ -279,7 +278,7 @@ func (t *weightsTry) holdNumbers(said, got inspected, output string) error {
 	return sameNumbers(want, have)
 }
 
-// files lists the files there are, and their sizes.
+// files lists the files, and their sizes.
 func (t *weightsTry) files() (all []string, err error) {
 	err = filepath.WalkDir(t.Dir, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
@@ -292,5 +291,5 @@ func (t *weightsTry) files() (all []string, err error) {
 	return all, err
 }
 
-// coin is true once in so many times.
+// coin is true once in n times.
 func coin(rng *rand.Rand, of int) bool { return rng.IntN(of) == 0 }

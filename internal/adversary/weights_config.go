@@ -9,7 +9,7 @@ import (
 	"github.com/restride/restride/quant"
 )
 
-// configure chooses the flags that say what the source is.
+// configure chooses the flags that describe the source.
 func (t *weightsTry) configure(w madeWeight) {
 	rng := t.Rand
 	t.flags = nil
@@ -36,8 +36,8 @@ func (t *weightsTry) configure(w madeWeight) {
 	}
 }
 
-// writeConfig writes config.json, or returns what a file's metadata says, or neither: what is
-// true of a weight, or not.
+// writeConfig writes config.json, or returns a file's metadata, or neither: a description of a
+// weight, true or not.
 func (t *weightsTry) writeConfig(dir string, w madeWeight) (metadata map[string]string, err error) {
 	rng := t.Rand
 	metadata = map[string]string{}
@@ -60,7 +60,7 @@ func (t *weightsTry) writeConfig(dir string, w madeWeight) (metadata map[string]
 		metadata["restride.weights"] = recordOf(t, w)
 	}
 	switch rng.IntN(6) {
-	case 0: // nothing says it
+	case 0: // no description
 		return metadata, nil
 	case 1:
 		metadata["quantization_config"] = string(said)
@@ -77,7 +77,7 @@ func (t *weightsTry) writeConfig(dir string, w madeWeight) (metadata map[string]
 	return metadata, os.WriteFile(filepath.Join(dir, "config.json"), text, 0o600)
 }
 
-// configurations are ones of others' making.
+// configurations are foreign configurations.
 var configurations = []string{
 	`{"quant_method":"gptq","bits":4,"group_size":32,"desc_act":true,"sym":true}`, `{"quant_method":"gptq","bits":4,"group_size":32,"sym":false}`,
 	`{"quant_method":"gptq","bits":8}`, `{"quant_method":"awq","bits":4}`, `{"quant_method":"awq","bits":4,"version":"gemv","group_size":64}`,
@@ -87,7 +87,7 @@ var configurations = []string{
 	`{"quant_method":"kv-nhd","bits":16}`, `{"quant_method":"tiles128x4","bits":8}`, `{"quant_method":"q4_0","bits":4}`,
 }
 
-// recordOf is metadata as repack writes it, true or not.
+// recordOf is metadata in repack's form, true or not.
 func recordOf(t *weightsTry, w madeWeight) string {
 	record := map[string]any{"weights": []any{map[string]any{
 		"format": w.format.Name, "bits": max(1, w.params.Bits), "group_size": w.params.Group, "zero_point": w.params.Zeros, "codes": []string{w.tensors[0].Name},

@@ -17,7 +17,7 @@ import (
 	"github.com/restride/restride/quant"
 )
 
-// madeWeight is a weight of a file that is made.
+// madeWeight is a weight of a generated file.
 type madeWeight struct {
 	format  *quant.Format
 	params  quant.Params
@@ -80,7 +80,7 @@ func formatOf(name string) *quant.Format {
 	return f
 }
 
-// gatherTensors lists the tensors of weights and others beside them, one of a name.
+// gatherTensors lists the tensors of weights and others, with unique names.
 func gatherTensors(rng *rand.Rand, made []madeWeight) (tensors []quant.Tensor, data map[string][]byte) {
 	data = map[string][]byte{}
 	add := func(x quant.Tensor, b []byte) {
@@ -109,7 +109,7 @@ func gatherTensors(rng *rand.Rand, made []madeWeight) (tensors []quant.Tensor, d
 func randomBytes(rng *rand.Rand, n int64) []byte {
 	b := make([]byte, n)
 	for i := range b {
-		b[i] = byte(rng.Uint32()) & 0x3f // no number is NaN
+		b[i] = byte(rng.Uint32()) & 0x3f // so that no number is NaN
 	}
 	return b
 }
@@ -129,7 +129,7 @@ func (t *weightsTry) makeWeight(f *quant.Format, number int) (w madeWeight, ok b
 		p := w.params
 		said := quant.Params{Bits: p.Bits, Group: p.Group, Zeros: p.Zeros, ZeroLess: p.ZeroLess, Sorted: p.Sorted}
 		if p.Type != "" {
-			said.Bits = 0 // it is the type's
+			said.Bits = 0 // it follows from the type
 		}
 		all, _, err := quant.Find(f, said, tensors)
 		if !valid || err == nil && len(all) == 1 {
@@ -179,7 +179,7 @@ func shapeOf(rng *rand.Rand, b []byte, w madeWeight) {
 	binary.LittleEndian.PutUint64(b[8:], uint64(k))
 }
 
-// mutateWeight changes a weight so that it is none, or another.
+// mutateWeight changes a weight so that it is invalid, or another.
 func mutateWeight(rng *rand.Rand, w *madeWeight) {
 	i := rng.IntN(len(w.tensors))
 	x, was := &w.tensors[i], w.tensors[i].Name
@@ -284,8 +284,8 @@ func (t *weightsTry) writeGGUF(path string, tensors []quant.Tensor, data map[str
 	return w.Commit()
 }
 
-// sameNumbers compares the tensors of float32 of two files, whatever they are named: those
-// that are 0 without a sign, and NaN whatever its bits.
+// sameNumbers compares the float32 tensors of two files, by any names: zeros without their
+// sign, and NaN with any bits.
 func sameNumbers(want, have string) error {
 	a, err := numbersOf(want)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
-// TestWeightsFound: commands that break a promise, or leave files, are found.
+// TestWeightsFound: commands that break a promise, or leave files behind, are found.
 func TestWeightsFound(t *testing.T) {
 	const says = `{"Format":"packed","Weights":[{"Name":"w","Becomes":{"gptq":{},"marlin":{"Refused":"no"}}}]}`
 	output := func(args []string) string { return args[slices.Index(args, "--output")+1] }

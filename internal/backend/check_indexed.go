@@ -135,10 +135,10 @@ func BytesOf(o *device.Operand, by []layout.Index) (ends [2]int64) {
 	}
 }
 
-// meet reports whether two ranges have anything in common.
+// meet reports whether two ranges overlap.
 func meet(a, b [2]int64) bool { return a[0] <= b[1] && b[0] <= a[1] }
 
-// OutOfRange says what is wrong with an index.
+// OutOfRange describes an index out of range.
 func OutOfRange(index, extent int64) string {
 	return fmt.Sprintf("index %d is outside [%d,%d] of extent %d", index, -extent, extent-1, extent)
 }

@@ -2,7 +2,7 @@ package backend
 
 import "github.com/restride/restride/device"
 
-// The widths in bits that elements have in Queue.Map.
+// The largest widths in bits of elements in Queue.Map.
 const (
 	leastMapped = 2
 	mostMapped  = 8  // of src

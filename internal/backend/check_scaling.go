@@ -39,7 +39,7 @@ func CheckQuantize(dst, src *device.Operand, by *device.Quantization) error {
 	return invalid(op, "%v to %v: the result must be an integer of up to 16 bits, or a float of up to 8 with a sign", *src, *dst)
 }
 
-// checkScaled checks what holds with and without the other terms.
+// checkScaled checks the rules that hold with and without the other terms.
 func checkScaled(op string, dst, src, scale *device.Operand) error {
 	if err := checkPair(op, dst, src); err != nil {
 		return err
@@ -56,7 +56,7 @@ func checkScaled(op string, dst, src, scale *device.Operand) error {
 	return checkTerm(op, "scale", dst, scale, isShortFloat)
 }
 
-// checkTerm checks an operand, if it is there.
+// checkTerm checks an operand, if present.
 func checkTerm(op, role string, dst, term *device.Operand, fits func(layout.DType) bool) error {
 	if term.Buffer == nil {
 		return nil
@@ -77,7 +77,7 @@ func isFloat(t layout.DType) bool { return numeric.KindOf(t) == numeric.FloatKin
 
 func isShortFloat(t layout.DType) bool { return isFloat(t) && t.Bits() <= 32 }
 
-// isScalable reports whether a type is one of numbers of up to 32 bits.
+// isScalable reports whether a type is a type of numbers of up to 32 bits.
 func isScalable(t layout.DType) bool { return (isInteger(t) || isFloat(t)) && t.Bits() <= 32 }
 
 // checkFindScale checks the rules of a Quantize that finds scales.

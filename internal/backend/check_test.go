@@ -143,7 +143,7 @@ func TestCheckPairs(t *testing.T) {
 	} {
 		says(t, CheckConvert(&c.dst, &c.src, device.Rounding{}), c.rule, "%v to %v", c.src, c.dst)
 	}
-	// Of all pairs of types, those of numbers will do.
+	// Of all pairs of types, exactly the pairs of numbers are accepted.
 	for _, to := range layout.DTypes() {
 		for _, from := range layout.DTypes() {
 			if to == layout.String || from == layout.String {
@@ -185,7 +185,7 @@ func TestCheckFill(t *testing.T) {
 	says(t, CheckFillString(&device.Operand{Buffer: nil, Layout: dense(t, 0, 1), Type: layout.String}), "no buffer")
 }
 
-// Of a call whose form was checked, all that may be wrong with its buffers is found.
+// After a check of a call's form, the check of buffers finds every other error.
 func TestCheckBuffers(t *testing.T) {
 	a, b, short := &buffer{64}, &buffer{64}, &buffer{31}
 	words := &stringBuffer{buffer{64}}

@@ -6,18 +6,18 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// Conversion is a kind of conversion: what of the elements it has to know.
+// Conversion is a kind of conversion: the knowledge that it needs of elements.
 type Conversion uint8
 
 // The kinds of conversion.
 const (
-	AsCopy  Conversion = iota // the bits stay as they are
+	AsCopy  Conversion = iota // the bits do not change
 	AsPack                    // from or to an integer below a byte, by its low bits
-	ByValue                   // by what the bits mean
+	ByValue                   // by the meaning of the bits
 )
 
-// ConversionOf returns the plainest kind of conversion between two types that
-// CheckConvert allows.
+// ConversionOf returns the simplest kind of conversion between two types that CheckConvert
+// allows.
 func ConversionOf(dst, src layout.DType) Conversion {
 	integers := isInteger(dst) && isInteger(src)
 	d, s := dst.Bits(), src.Bits()
@@ -30,7 +30,7 @@ func ConversionOf(dst, src layout.DType) Conversion {
 	return ByValue
 }
 
-// IsSigned reports whether a type is an integer with a sign.
+// IsSigned reports whether a type is a signed integer.
 func IsSigned(t layout.DType) bool { return numeric.KindOf(t) == numeric.IntKind }
 
 func isInteger(t layout.DType) bool { return IsSigned(t) || numeric.KindOf(t) == numeric.UintKind }
@@ -57,7 +57,7 @@ func CheckConvert(dst, src *device.Operand, how device.Rounding) error {
 	return checkBytesApart(op, dst, src)
 }
 
-// CheckConvertBuffers is to CheckConvert what CheckCopyBuffers is to CheckCopy.
+// CheckConvertBuffers is CheckCopyBuffers for CheckConvert.
 func CheckConvertBuffers(dst, src *device.Operand) error {
 	if err := checkBuffers("Convert", dst, src); err != nil {
 		return err

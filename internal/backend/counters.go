@@ -6,7 +6,7 @@ import (
 	"github.com/restride/restride/device"
 )
 
-// Counters keeps device.Stats for a device. The zero Counters is ready.
+// Counters counts device.Stats for a device. The zero Counters is ready.
 type Counters struct {
 	toDevice, toHost, onDevice   atomic.Int64
 	fromPeers, peerCopies        atomic.Int64
@@ -44,7 +44,7 @@ func (c *Counters) Allocated(n int64) {
 // Freed counts a freed buffer of n bytes.
 func (c *Counters) Freed(n int64) { c.buffers.Add(-1); c.live.Add(-n) }
 
-// Stats returns the counts, with what the device says of its reserve.
+// Stats returns the counts, with the device's reserve.
 func (c *Counters) Stats(reserved int64) device.Stats {
 	return device.Stats{
 		HostToDevice: c.toDevice.Load(), DeviceToHost: c.toHost.Load(), DeviceToDevice: c.onDevice.Load(),

@@ -13,8 +13,8 @@ import (
 // may be used from any goroutine.
 //
 // Sizes are rounded up to classes, eight to each power of two, so that at most
-// an eighth of a block is wasted, or 15 bytes: blocks consist of whole vectors
-// of 16 bytes, which is what kernels access.
+// an eighth of a block is wasted, or 15 bytes: blocks consist of whole vectors of 16 bytes,
+// which kernels access.
 type Pool[B any] struct {
 	alloc func(bytes int64) (B, error)
 	free  func(B) error
@@ -26,9 +26,9 @@ type Pool[B any] struct {
 	reserved int64
 }
 
-// NewPool returns an empty pool over a driver's calls. alloc is asked for class
-// sizes only; an error of it that is device.ErrOutOfMemory makes the pool give its
-// idle blocks back and ask again. At most idleCap bytes are kept idle.
+// NewPool returns an empty pool over a driver's calls. alloc is called with class sizes only;
+// if its error is device.ErrOutOfMemory, the pool frees its idle blocks and retries. At most
+// idleCap bytes are kept idle.
 func NewPool[B any](idleCap int64, alloc func(bytes int64) (B, error), free func(B) error) *Pool[B] {
 	return &Pool[B]{alloc: alloc, free: free, cap: idleCap, idle: map[int64][]B{}}
 }
@@ -38,14 +38,14 @@ const (
 	minStep  = 16 // the least difference between two classes
 )
 
-// SizeClass returns the size of the block that the pool hands out for a size.
+// SizeClass returns the size of the pool's block for a size.
 func SizeClass(bytes int64) int64 {
 	if bytes <= minClass {
 		return minClass
 	}
 	step := max(minStep, int64(1)<<(bits.Len64(uint64(bytes-1))-4))
 	if bytes > 1<<63-1-step {
-		return bytes // no block is that large: let the driver say so
+		return bytes // no block is that large: the driver will refuse it
 	}
 	return (bytes + step - 1) &^ (step - 1)
 }
@@ -58,7 +58,7 @@ func (p *Pool[B]) Get(bytes int64) (B, error) {
 		last := len(blocks) - 1
 		b := blocks[last]
 		var none B
-		blocks[last] = none // the pool may not keep alive what it gave away
+		blocks[last] = none // the pool must not keep it alive
 		p.idle[class] = blocks[:last]
 		p.idleSize -= class
 		p.mu.Unlock()
@@ -81,8 +81,7 @@ func (p *Pool[B]) Get(bytes int64) (B, error) {
 	return b, err
 }
 
-// Put takes back a block that Get returned for the same size. Nothing may be
-// using it any more.
+// Put returns a block that Get returned for the same size. It must no longer be in use.
 func (p *Pool[B]) Put(b B, bytes int64) error {
 	class := SizeClass(bytes)
 	p.mu.Lock()
@@ -97,7 +96,7 @@ func (p *Pool[B]) Put(b B, bytes int64) error {
 	return p.free(b)
 }
 
-// Trim gives all idle blocks back to the driver.
+// Trim frees all idle blocks.
 func (p *Pool[B]) Trim() error {
 	p.mu.Lock()
 	idle := p.idle
@@ -114,8 +113,7 @@ func (p *Pool[B]) Trim() error {
 	return errors.Join(errs...)
 }
 
-// Reserved returns how many bytes the pool holds from the driver, in use or
-// idle.
+// Reserved returns the number of bytes that the pool holds from the driver, in use or idle.
 func (p *Pool[B]) Reserved() int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -15,13 +15,13 @@ import (
 	"github.com/restride/restride/device"
 )
 
-// driver counts what a pool asks of it, and has room for so many bytes.
+// driver counts a pool's calls, and has room for a number of bytes.
 type driver struct {
 	mu           sync.Mutex
 	room         int64
 	allocs       int
 	frees        int
-	failing      error // what the next calls return
+	failing      error // the error of the next calls
 	failingFrees error
 }
 
@@ -115,7 +115,7 @@ func TestPoolReuses(t *testing.T) {
 	assert.Equal(t, 2, d.frees)
 }
 
-// A block that is in use is no longer the pool's: it must not keep it alive.
+// A block in use does not belong to the pool, which must not keep it alive.
 func TestPoolForgetsWhatItHandsOut(t *testing.T) {
 	d := &driver{room: 1 << 20}
 	p := d.pool(1 << 20)
@@ -167,13 +167,13 @@ func TestPoolTrimsAndRetries(t *testing.T) {
 	assert.Equal(t, int64(2048), p.Reserved())
 	require.NoError(t, p.Put(b, 2048))
 
-	// Another error is handed on as it is, and nothing is trimmed for it.
+	// Another error is returned unchanged, and nothing is trimmed for it.
 	d.failing = &device.DriverError{Call: "alloc"}
 	_, err = p.Get(64)
 	require.ErrorIs(t, err, device.ErrDriver)
 	assert.Equal(t, 1, d.frees)
 
-	// What the driver says while the pool makes room is not lost.
+	// An error of the driver while the pool makes room is not lost.
 	d.failing, d.failingFrees = fmt.Errorf("%w", device.ErrOutOfMemory), errors.New("broken")
 	_, err = p.Get(64)
 	require.ErrorIs(t, err, device.ErrOutOfMemory)

@@ -27,9 +27,8 @@ func ptxFiles() (*zip.Reader, error) {
 	return zip.NewReader(strings.NewReader(ptxArchive), int64(len(ptxArchive)))
 }
 
-// ptxFolder is a variable that names a folder of programs, to try others than those in the
-// archive: a file for each kernel, as element_32.ptx. Kernels that it lacks are the
-// archive's.
+// ptxFolder is a variable that names a folder of programs to use instead of the archive's: a
+// file for each kernel, such as element_32.ptx. Missing kernels come from the archive.
 const ptxFolder = "RESTRIDE_PTX"
 
 const mostPTX = 16 << 20 // bytes of a program

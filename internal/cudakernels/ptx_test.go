@@ -35,15 +35,17 @@ func TestPTXFolder(t *testing.T) {
 	require.Error(t, err, "what is there, and cannot be read")
 }
 
-// TestBugFusedArithmetic: compilers made one step of a product and a sum in dequantize and
-// blocks, which is rounded once. Where no rounding is named, assemblers do.
+// TestBugFusedArithmetic: compilers must not fuse a product and a sum in dequantize and blocks,
+// which would round once instead of twice. Without a rounding mode in the instruction,
+// assemblers do.
 func TestBugFusedArithmetic(t *testing.T) {
 	if race.Enabled {
 		t.Skip("a search in text")
 	}
-	// What blocks fuse by themselves: a product to be rounded to a whole number.
+	// Fused on purpose in blocks: a product rounded to an integer.
 	meant := regexp.MustCompile(`fma\.rn\.f32\s+%f\d+, %f\d+, %f\d+, 0f4B00000[024];`)
-	// What codes fuse: four steps of the quotients of an item's 16 elements (divisor.h).
+	// Fused on purpose in codes: four steps of the quotients of an item's 16 elements
+	// (divisor.h).
 	corrections := regexp.MustCompile(`fma\.rn\.f32\s`)
 	fused := regexp.MustCompile(`\bfma\.|\bmad\.f|\b(?:mul|add|sub)\.(?:ftz\.)?f\d+`)
 	for _, s := range planner.Specs() {
@@ -63,8 +65,8 @@ func TestBugFusedArithmetic(t *testing.T) {
 	}
 }
 
-// TestPTX: every kernel that a plan for a GPU may ask for is there, under its
-// name, with the arguments that a launch passes; and no other is.
+// TestPTX: every kernel that a plan for a GPU may need exists, under its name, with the
+// arguments that a launch passes; and no other does.
 func TestPTX(t *testing.T) {
 	files, err := ptxFiles()
 	require.NoError(t, err)
@@ -91,11 +93,11 @@ func TestPTX(t *testing.T) {
 		assert.Equal(t, arguments, strings.Count(found[0][2], ".param"), "%v", s)
 		assert.Contains(t, string(text), ".target sm_70\n")
 		assert.Contains(t, string(text), ".maxntid 256, 1, 1\n")
-		// Neither variables nor a copy of the parameters lie in memory.
+		// Neither variables nor a copy of the parameters are in memory.
 		for _, memory := range []string{"depot", ".local", "cvta.param"} {
 			assert.NotContains(t, string(text), memory, "%v", s)
 		}
-		// Which memory an access goes to is known.
+		// The memory space of every access is known.
 		for _, access := range accesses.FindAllStringSubmatch(string(text), -1) {
 			assert.Contains(t, []string{"global", "shared", "param"}, access[1], "%v: %s", s, access[0])
 		}

@@ -1,5 +1,5 @@
-// Package dl calls functions of dynamic libraries that are found at run time,
-// without a C compiler: what a device's driver needs, and nothing else.
+// Package dl calls functions of dynamic libraries that are found at run time, without a C
+// compiler: the minimum for a device's driver.
 //
 // It is a thin layer over github.com/ebitengine/purego, and over package syscall
 // on Windows. On other systems no library is ever found.
@@ -24,7 +24,7 @@ type Library struct {
 	handle uintptr
 }
 
-// Available returns nil where libraries can be loaded and called, and can call back; else
+// Available returns nil where libraries can be loaded and called, and can call back; otherwise
 // the reason.
 func Available() error {
 	if bits.UintSize < 64 {
@@ -33,8 +33,8 @@ func Available() error {
 	return available()
 }
 
-// Open loads the first of several libraries that there is. The system looks for a name
-// without a folder where it keeps its libraries. The error names all and the reasons.
+// Open loads the first available of several libraries. The system searches for a name without a
+// folder. The error names all, with reasons.
 func Open(names ...string) (*Library, error) {
 	if err := Available(); err != nil {
 		return nil, err
@@ -54,9 +54,9 @@ func Open(names ...string) (*Library, error) {
 	return nil, errors.New(strings.Join(reasons, "; "))
 }
 
-// openRegular is open, which would wait at a pipe.
+// openRegular is open for regular files: a pipe would block open.
 func openRegular(name string) (uintptr, error) {
-	if filepath.Base(name) != name { // not for the system to look for
+	if filepath.Base(name) != name { // the system does not search for it
 		if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
 			return 0, errors.New("it is no regular file")
 		}
@@ -76,6 +76,6 @@ func (l *Library) Lookup(symbol string) (uintptr, error) {
 	return fn, nil
 }
 
-// Pointer returns the pointer to an address that a library returned. The memory must
-// not be Go's.
+// Pointer returns the pointer to an address that a library returned. The memory must not be Go
+// memory.
 func Pointer(address uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&address)) }

@@ -15,10 +15,10 @@ func open(string) (uintptr, error) { return 0, available() }
 
 func lookup(uintptr, string) (uintptr, error) { return 0, errors.ErrUnsupported }
 
-// Callback has nobody to call it.
+// Callback has no caller here.
 func Callback(fn func(uintptr) uintptr) uintptr { return 0 }
 
-// Call has nothing to call here: no library opens.
+// Call has nothing to call: no library opens.
 //
 //go:uintptrescapes
 func Call(fn uintptr, args ...uintptr) uintptr { return 0 }

@@ -16,10 +16,10 @@ func lookup(handle uintptr, symbol string) (uintptr, error) { return purego.Dlsy
 // process has at most 1000 or so.
 func Callback(fn func(uintptr) uintptr) uintptr { return purego.NewCallback(fn) }
 
-// Call calls a function of at most 15 arguments, integers and pointers, and returns its
-// result. What pointers converted in the call itself point to is kept alive and does not
-// move. The list of arguments is allocated: a caller that may not allocate keeps one,
-// and passes it as list... .
+// Call calls a function of at most 15 arguments, integers and pointers, and returns its result.
+// Memory behind pointers that are converted in the call expression is kept alive and does not
+// move. The list of arguments is allocated: a caller that must not allocate keeps one, and
+// passes it as list... .
 //
 //go:uintptrescapes
 func Call(fn uintptr, args ...uintptr) uintptr {

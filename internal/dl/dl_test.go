@@ -48,7 +48,7 @@ func TestCall(t *testing.T) {
 	runtime.KeepAlive(word)
 }
 
-// frame is an argument list that stays, as hot callers have it.
+// frame is a reusable argument list, for frequent callers.
 type frame struct {
 	word [8]byte
 	args [1]uintptr

@@ -8,9 +8,8 @@ import (
 
 func available() error { return nil }
 
-// open loads a library by its path, and one that is only a name from the
-// system's own folder: Windows would look in the current folder, too, where
-// anyone may have put a file of that name.
+// open loads a library by its path, and a bare name from the system's own folder: Windows would
+// search the current folder, too, which may be untrusted.
 func open(name string) (uintptr, error) {
 	if filepath.Base(name) == name {
 		name = filepath.Join(os.Getenv("SystemRoot"), "System32", name)
@@ -27,10 +26,10 @@ func lookup(handle uintptr, symbol string) (uintptr, error) {
 // process has at most 1000 or so.
 func Callback(fn func(uintptr) uintptr) uintptr { return syscall.NewCallback(fn) }
 
-// Call calls a function of at most 15 arguments, integers and pointers, and returns its
-// result. What pointers converted in the call itself point to is kept alive and does not
-// move. The list of arguments is allocated: a caller that may not allocate keeps one,
-// and passes it as list... .
+// Call calls a function of at most 15 arguments, integers and pointers, and returns its result.
+// Memory behind pointers that are converted in the call expression is kept alive and does not
+// move. The list of arguments is allocated: a caller that must not allocate keeps one, and
+// passes it as list... .
 //
 //go:uintptrescapes
 func Call(fn uintptr, args ...uintptr) uintptr {

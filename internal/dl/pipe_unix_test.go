@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Once a pipe that RESTRIDE_LIBCUDA named stopped the program for good.
+// A pipe that RESTRIDE_LIBCUDA names must not block the program.
 func TestOpenPipe(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pipe")
 	require.NoError(t, syscall.Mkfifo(path, 0o600))

@@ -1,6 +1,6 @@
-// Package dry is a device without memory: it checks every call as a device does
-// and counts what it would do. What is run on it tells how much memory another
-// device will need for the same, and what it will copy.
+// Package dry is a device without memory: it checks every call like a device and counts its
+// effects. A run on it tells how much memory another device will need for the same, and what it
+// will copy.
 package dry
 
 import (
@@ -14,11 +14,11 @@ import (
 // Device stands in for another.
 type Device struct {
 	of       device.Device
-	names    device.KernelNamer // of the other; may be nil
+	names    device.KernelNamer // the other device's; may be nil
 	counters backend.Counters
 }
 
-// Open returns a device that stands in for one, of which q is a queue.
+// Open returns a device that stands in for the device of queue q.
 func Open(of device.Device, q device.Queue) device.Device {
 	d := &Device{of: of}
 	d.names, _ = device.As[device.KernelNamer](q)
@@ -51,7 +51,7 @@ type strings struct{ dev *Device }
 // hostMemory is device.HostMemory.
 type hostMemory struct{ of device.HostMemory }
 
-// HostBytes knows of no bytes.
+// HostBytes has no bytes.
 func (hostMemory) HostBytes(device.Buffer) ([]byte, bool) { return nil, false }
 
 // WrapHost is the other's.
@@ -60,7 +60,7 @@ func (m hostMemory) WrapHost(b []byte) device.Buffer { return m.of.WrapHost(b) }
 type buffer struct {
 	dev   *Device
 	size  int64
-	bytes int64 // that a pool takes for it
+	bytes int64 // that a pool allocates for it
 	freed bool
 }
 
@@ -71,7 +71,7 @@ func (stringBuffer) HoldsStrings() {}
 // Info is the other's.
 func (d *Device) Info() device.Info { return d.of.Info() }
 
-// Stats counts the blocks that a pool would take, not the bytes asked for.
+// Stats counts the blocks that a pool would allocate, not the requested bytes.
 func (d *Device) Stats() device.Stats { return d.counters.Stats(0) }
 
 // Close does nothing.

@@ -15,7 +15,7 @@ type event struct{}
 func (event) Done() bool  { return true }
 func (event) Wait() error { return nil }
 
-// ErrRead is the kind of error of what needs to know an element. It is of kind
+// ErrRead is the kind of error of calls that need the value of an element. It is of kind
 // ErrUnsupported.
 var ErrRead = fmt.Errorf("%w: there are no elements", device.ErrUnsupported)
 

@@ -18,8 +18,8 @@ type Context struct {
 	place   string
 }
 
-// New makes a context and makes it current on the calling thread: on a GPU, or on the
-// processor where there is no GPU that EGL reaches.
+// New makes a context and makes it current on the calling thread: on a GPU, or on the processor
+// if EGL reaches no GPU.
 func New() (*Context, error) {
 	l, err := load()
 	if err != nil {
@@ -60,14 +60,14 @@ func (l *library) open(d display) (*Context, error) {
 	return c, nil
 }
 
-// Place says on which of EGL's devices or platforms the context is.
+// Place names the EGL device or platform of the context.
 func (c *Context) Place() string { return c.place }
 
-// ProcAddress returns the address of a function of GL's or EGL's; 0: there is none.
+// ProcAddress returns the address of a GL or EGL function; 0: there is none.
 func (c *Context) ProcAddress(name string) uintptr { return c.lib.extension(name) }
 
-// MakeCurrent makes the context current on the calling thread. It must be current on no
-// other.
+// MakeCurrent makes the context current on the calling thread. It must not be current on
+// another.
 func (c *Context) MakeCurrent() error { return c.set(c.handle) }
 
 // Detach makes no context current on the calling thread.
@@ -83,7 +83,7 @@ func (c *Context) set(handle uintptr) error {
 	return nil
 }
 
-// Close ends the context, which goes on while it is current somewhere. The display stays:
+// Close ends the context, which survives while it is current somewhere. The display stays:
 // others may use it.
 func (c *Context) Close() error {
 	if dl.Call(c.lib.destroyContext, c.display, c.handle)&yes == 0 {

@@ -31,7 +31,7 @@ const (
 type library struct {
 	getProcAddress, getError                                        uintptr
 	initialize, bindAPI, createContext, destroyContext, makeCurrent uintptr
-	getPlatformDisplay, queryDevices, queryDeviceString             uintptr // of extensions; 0: there is none
+	getPlatformDisplay, queryDevices, queryDeviceString             uintptr // of extensions; 0: absent
 }
 
 // load finds the library, once.
@@ -70,13 +70,13 @@ func (l *library) failed(call string) error {
 	return fmt.Errorf("%s: EGL's error %#x", call, uint32(dl.Call(l.getError)))
 }
 
-// display is one that needs no window system.
+// display is a display that needs no window system.
 type display struct {
 	platform, native uintptr
 	place            string // for people
 }
 
-// displays lists GPUs first, then what is on the processor.
+// displays lists GPUs first, then displays on the processor.
 func (l *library) displays() []display {
 	var gpus, others []display
 	for i, d := range l.devices() {
@@ -90,7 +90,7 @@ func (l *library) displays() []display {
 	return append(append(gpus, display{platformSurfaceless, 0, "EGL without surfaces"}), others...)
 }
 
-// devices returns the EGLDeviceEXTs, none where EGL does not tell.
+// devices returns the EGLDeviceEXTs, none if EGL cannot list them.
 func (l *library) devices() []uintptr {
 	if l.queryDevices == 0 {
 		return nil
@@ -121,8 +121,8 @@ func (l *library) platformDisplay(d display) uintptr {
 	return dl.Call(l.getPlatformDisplay, d.platform, d.native, 0)
 }
 
-// newContext makes a context of the newest version of GL that there is. It has no
-// EGLConfig, which only surfaces need.
+// newContext makes a context of the newest available version of GL. It has no EGLConfig, which
+// only surfaces need.
 func (l *library) newContext(display uintptr) (uintptr, error) {
 	for _, version := range [][2]int32{{4, 6}, {4, 5}, {4, 3}, {3, 3}} {
 		attributes := &[7]int32{majorVersion, version[0], minorVersion, version[1], profileMask, coreProfile, none}

@@ -1,6 +1,6 @@
-// Package faults makes each call of a driver fail, and looks what becomes of a program of
-// work on its device: it must end with an error or with the right bytes, in time, and what
-// it made must be given back.
+// Package faults makes each call of a driver fail, and checks the outcome of a program of work
+// on its device: it must end with an error or with the right bytes, in time, and must release
+// what it made.
 package faults
 
 import (
@@ -20,11 +20,11 @@ import (
 
 // Driver is a driver whose calls can be made to fail.
 type Driver interface {
-	// Calls is how often each function was called so far.
+	// Calls is the number of calls of each function so far.
 	Calls() map[string]int
-	// Fail has a function fail from now on; the zero Fault ends that.
+	// Fail makes a function fail from now on; the zero Fault ends that.
 	Fail(Fault)
-	// Injected is how many calls have failed so far.
+	// Injected is the number of calls that have failed so far.
 	Injected() int
 }
 
@@ -50,37 +50,37 @@ func (f Fault) String() string {
 	return fmt.Sprintf("%s, call %d fails with %d%s", f.Call, f.After, f.Code, [...]string{"", ", and all later ones", ", and all that follows"}[f.Kind])
 }
 
-// Target is what is tried.
+// Target is the tested backend.
 type Target struct {
 	Driver Driver
 	Open   func(i int) (device.Device, error)
 	Second bool // there is a device 1
-	// Kernel compiles a kernel of the user's: turned, of gputest.UserKernels.
+	// Kernel compiles a user's kernel: turned, of gputest.UserKernels.
 	Kernel func(device.Device) (device.Kernel, error)
-	// More is work that only this backend has; nil: none.
+	// More is additional work for this backend; nil: none.
 	More func(*Program) error
 
-	Codes []int                // that calls fail with
+	Codes []int                // with which calls fail
 	Kinds []Kind               // how
-	Skip  func(f Fault) string // the reason not to try a fault; "": it is tried
+	Skip  func(f Fault) string // the reason to skip a fault; "": it is tried
 	// Leaks lists functions whose calls must be as many as those of others, in the end,
 	// unless the device was Dead.
 	Leaks []Balance
 	Dead  error
 
-	want map[string][]byte // what the reads of a run without a fault gave
+	want map[string][]byte // the results of the reads of a run without a fault
 }
 
-// Balance names functions that make things, and those that end them.
+// Balance names functions that create things, and functions that destroy them.
 type Balance struct{ Make, End []string }
 
 // Deadline is the longest that one run may take.
 const Deadline = time.Minute
 
-// Faults runs the program without a fault, and lists what to try then: for each function
-// the first, second and last of its calls, with each code in each way.
+// Faults runs the program without a fault, and lists the faults to try: for each function the
+// first, second and last of its calls, with each code in each way.
 func (t *Target) Faults() ([]Fault, error) {
-	if _, err := t.attempt(Fault{}); err != nil { // loads what is loaded once
+	if _, err := t.attempt(Fault{}); err != nil { // loads everything that is loaded once
 		return nil, err
 	}
 	before := t.Driver.Calls()
@@ -110,8 +110,7 @@ func (t *Target) Faults() ([]Fault, error) {
 	return all, nil
 }
 
-// Sample returns n of the faults, or all there are, in random order: first those of different
-// functions.
+// Sample returns n of the faults, or all, in random order: first those of different functions.
 func Sample(all []Fault, n int, seed uint64) []Fault {
 	rng := rand.New(rand.NewPCG(seed, 7))
 	all = slices.Clone(all)
@@ -129,8 +128,9 @@ func Sample(all []Fault, n int, seed uint64) []Fault {
 	return append(first, rest...)[:min(n, len(all))]
 }
 
-// Sweep tries faults: those that the environment variable RESTRIDE_FAULTS says, a number or
-// "all", in random order, else a few. It returns a line of what was tried, and what was wrong.
+// Sweep tries faults: as many as the environment variable RESTRIDE_FAULTS says, a number or
+// "all", in random order, otherwise a few. It returns a line about the tried faults, and the
+// failures.
 func (t *Target) Sweep() (string, error) {
 	all, err := t.Faults()
 	if err != nil {
@@ -163,19 +163,19 @@ func (t *Target) Sweep() (string, error) {
 	return fmt.Sprintf("%d of %d faults in %d functions, seed %d: %d were told", len(tried), len(all), len(functions), seed, told), errors.Join(wrong...)
 }
 
-// few is what tests try by default.
+// few is the number of faults that tests try by default.
 const few = 20
 
-// ErrHangs ends a sweep: what hangs cannot be ended.
+// ErrHangs ends a sweep: a hanging program cannot be ended.
 var ErrHangs = errors.New("it hangs")
 
-// Result is what became of a run.
+// Result is the outcome of a run.
 type Result struct {
 	Told     error // that the program, or the end of its device, returned
 	Injected int   // calls that failed
 }
 
-// Try runs the program with a fault. The error says what is wrong with what it did.
+// Try runs the program with a fault. The error describes a wrong outcome.
 func (t *Target) Try(f Fault) (Result, error) {
 	r, err := t.attempt(f)
 	if err != nil {
@@ -219,7 +219,7 @@ func (t *Target) run(f Fault) (r Result, wrong error) {
 	}
 	t.Driver.Fail(f)
 	r.Told = p.all()
-	if f.Kind != Lost { // what is lost stays so
+	if f.Kind != Lost { // a lost device stays lost
 		t.Driver.Fail(Fault{})
 	}
 	again := p.again()
@@ -238,12 +238,13 @@ func (t *Target) run(f Fault) (r Result, wrong error) {
 		t.want = p.got
 	}
 	if f.Kind == Lost || t.Dead != nil && errors.Is(r.Told, t.Dead) {
-		return r, nil // nothing is given back one by one
+		return r, nil // nothing is released one by one
 	}
 	return r, t.leaks(calls, f, r.Injected, r.Told != nil)
 }
 
-// leaks says what was made and not ended. A call that failed made, or ended, nothing.
+// leaks describes objects that were created and not destroyed. A failed call created, or
+// destroyed, nothing.
 func (t *Target) leaks(before map[string]int, f Fault, failed int, told bool) error {
 	now := t.Driver.Calls()
 	for _, b := range t.Leaks {
@@ -258,7 +259,7 @@ func (t *Target) leaks(before map[string]int, f Fault, failed int, told bool) er
 			made -= failed
 		}
 		if slices.Contains(b.End, f.Call) && told {
-			continue // what was not ended is known
+			continue // the leak is expected
 		}
 		if made > ended {
 			return fmt.Errorf("a leak: %d of %v, %d of %v", made, b.Make, ended, b.End)

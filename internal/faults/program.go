@@ -27,8 +27,8 @@ type Program struct {
 	second device.Device
 	peer   device.Queue // of the second device
 
-	want, got map[string][]byte // what reads give; got is nil, or to be filled
-	wrong     error             // what must not be
+	want, got map[string][]byte // results of reads; got is nil, or to be filled
+	wrong     error             // a violation of the rules
 }
 
 // all runs the program.
@@ -65,7 +65,7 @@ func (p *Program) end() error {
 	return errors.Join(errs...)
 }
 
-// again does some work on the device that saw a fault: it may fail, but not give other bytes.
+// again does some work on the device that saw a fault: it may fail, but not return wrong bytes.
 func (p *Program) again() error {
 	if p.Device == nil || p.wrong != nil {
 		return nil
@@ -83,7 +83,7 @@ func (p *Program) again() error {
 	return p.wrong
 }
 
-// Check holds what a read gave against what it gives without a fault.
+// Check compares the result of a read with the result without a fault.
 func (p *Program) Check(name string, got []byte) {
 	if p.got != nil {
 		p.got[name] = bytes.Clone(got)
@@ -164,7 +164,7 @@ func (p *Program) transfers() error {
 		return err
 	}
 	long := bytes.Repeat(numbers(5), 3<<20/size)
-	for range 2 { // through all the memory that writes are staged in
+	for range 2 { // through all the staging memory
 		if err := p.Queue.Write(b[2], 0, long); err != nil {
 			return err
 		}
@@ -192,7 +192,7 @@ func (p *Program) transfers() error {
 	return nil
 }
 
-// async is transfers that others wait for, from memory of the driver's.
+// async is transfers that others wait for, from the driver's memory.
 func (p *Program) async(b device.Buffer) error {
 	q, ok := p.Queue.(device.AsyncQueue)
 	if !ok {
@@ -308,7 +308,7 @@ func (p *Program) indices() error {
 	return p.Read(p.Queue, "a table with other rows", b[0])
 }
 
-// badIndex gathers a row that there is not: that is an error, whatever else fails.
+// badIndex gathers a row that does not exist: an error, whatever else fails.
 func (p *Program) badIndex() error {
 	b, err := alloc(p.Device, size, 4*4*side, 64)
 	if err != nil {
@@ -361,7 +361,7 @@ func follow(later, before device.Queue) error {
 	return later.WaitFor(e)
 }
 
-// reuse frees memory that work still uses, and has another queue write to what it gets.
+// reuse frees memory that work still uses, and makes another queue write to its own allocation.
 func (p *Program) reuse() error {
 	for i := range 4 {
 		b, err := alloc(p.Device, size, size)
@@ -379,7 +379,7 @@ func (p *Program) reuse() error {
 		if err := b[0].Free(); err != nil {
 			return err
 		}
-		for range 2 { // the first one asks how far the work is
+		for range 2 { // the first one polls the work
 			other, err := p.Device.Alloc(size)
 			if err != nil {
 				return err
@@ -435,7 +435,7 @@ func (p *Program) replay() error {
 	return r.Close()
 }
 
-// user runs a kernel of the user's.
+// user runs a user's kernel.
 func (p *Program) user() error {
 	if p.Kernel == nil {
 		return nil
@@ -494,7 +494,7 @@ func (p *Program) peers() (err error) {
 	return p.Read(p.peer, "what went on there", there[0])
 }
 
-// tensors takes batches through a pipeline, as repack does.
+// tensors moves batches through a pipeline, like repack.
 func (p *Program) tensors() error {
 	s := tensor.Adopt(p.Device, p.Queue)
 	const batches = 5

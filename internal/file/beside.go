@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// Beside creates a file in the folder of path, under a hidden name of its own: for
-// content that is to be renamed to path, by Rename, once it is whole. Its mode follows the
-// umask. It removes what processes that were killed have left of such files for this path.
+// Beside creates a file in the folder of path, under a unique hidden name: for content that
+// Rename moves to path once it is complete. Its mode follows the umask. Beside removes such
+// files for this path that killed processes have left.
 func Beside(path string) (*os.File, error) {
 	sweep(path)
 	dir, name := filepath.Split(path)
@@ -30,8 +30,8 @@ func Beside(path string) (*os.File, error) {
 	}
 }
 
-// sweep removes files that Beside has made for path and that no process has open. What
-// cannot be removed stays.
+// sweep removes files that Beside has made for path and that no process has open. Files that
+// cannot be removed stay.
 func sweep(path string) {
 	dir, name := filepath.Split(path)
 	entries, err := os.ReadDir(filepath.Clean(dir + "."))
@@ -55,7 +55,7 @@ func sweep(path string) {
 	}
 }
 
-// isBeside reports whether a file has a name as Beside gives it for another's.
+// isBeside reports whether a file's name has the form that Beside gives for another's.
 func isBeside(e fs.DirEntry, name string) bool {
 	random, ours := strings.CutSuffix(e.Name(), "-"+name)
 	random, hidden := strings.CutPrefix(random, ".")

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Boot names the time since the system was started: as long as it is the same, all that was
-// written to files is there, on the disk or not. "": the system does not say.
+// Boot identifies the time since the system was started: as long as it is the same, everything
+// written to files is present, on the disk or not. "": unknown.
 func Boot() string {
 	b, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	return strings.TrimSpace(string(b))

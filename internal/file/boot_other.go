@@ -2,5 +2,5 @@
 
 package file
 
-// Boot names the time since the system was started; "": the system does not say.
+// Boot identifies the time since the system was started; "": unknown.
 func Boot() string { return "" }

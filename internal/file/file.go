@@ -1,8 +1,7 @@
-// Package file opens the files that others name or write. A file to be read is a
-// regular one, or a link to one: opening never waits, as it does at the end of a pipe,
-// and starts nothing, as it may on a device. It has at most the size that its reader
-// allows, and is read up to the size that it had when it was opened: one that grows or
-// shrinks meanwhile is refused.
+// Package file opens the files that others name or write. A file to be read must be regular, or
+// a link to a regular file: opening never waits, as on a pipe, and has no side effects, as it
+// may on a device. It has at most the size that its reader allows, and is read up to the size
+// that it had when it was opened: one that grows or shrinks meanwhile is refused.
 package file
 
 import (
@@ -15,16 +14,16 @@ import (
 	"github.com/restride/restride/internal/quote"
 )
 
-// Error is a file that is there and is refused.
+// Error is an existing file that is refused.
 type Error struct {
 	Path string
-	Msg  string // its kind or size, and what is wanted
+	Msg  string // its kind or size, and the requirement
 }
 
 func (e *Error) Error() string { return quote.Path(e.Path) + " " + e.Msg }
 
-// Create opens a file for writing, which need not be a regular one, as os.OpenFile does
-// with the flag. Where it is a pipe that nobody reads, that is an error, not a wait.
+// Create opens a file for writing, which need not be a regular one, like os.OpenFile with the
+// flag. A pipe without a reader is an error, not a wait.
 func Create(path string, flag int) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|flag|nonblock, 0o666)
 	return f, quote.Error(err)
@@ -40,9 +39,8 @@ func Write(path string, content []byte) error {
 	return quote.Error(errors.Join(err, f.Close()))
 }
 
-// File is a regular file that is open for reading. As a reader it has the bytes from
-// the first on, Size of them, and then ends; if there are fewer or more, the last Read
-// is an *Error.
+// File is a regular file that is open for reading. As a reader it returns Size bytes from the
+// first on, and then ends; if there are fewer or more, the last Read is an *Error.
 type File struct {
 	Size int64
 	file *os.File
@@ -50,18 +48,18 @@ type File struct {
 	read int64
 }
 
-// Open opens a file of at most limit bytes. What the system says comes with the path
-// quoted; a file that is there and is none for us is an *Error.
+// Open opens a file of at most limit bytes. Errors of the system quote the path; an existing
+// file that is refused is an *Error.
 func Open(path string, limit int64) (*File, error) {
 	return open(path, limit, os.Stat, os.OpenFile)
 }
 
-// OpenIn is Open of a path below a folder, whatever links lie on the way.
+// OpenIn is Open for a path below a folder, despite links on the way.
 func OpenIn(root *os.Root, path string, limit int64) (*File, error) {
 	return open(path, limit, root.Stat, root.OpenFile)
 }
 
-// OpenFolder is os.OpenRoot that does not wait where path is a pipe.
+// OpenFolder is os.OpenRoot that does not wait if path is a pipe.
 func OpenFolder(path string) (*os.Root, error) {
 	if path != "" {
 		path += string(os.PathSeparator) + "." // which only a folder has
@@ -71,11 +69,11 @@ func OpenFolder(path string) (*os.Root, error) {
 }
 
 func open(path string, limit int64, stat func(string) (fs.FileInfo, error), openFile func(string, int, fs.FileMode) (*os.File, error)) (*File, error) {
-	// To open a device may start something, so look first; what is there can be
-	// another file a moment later, so look again.
+	// Opening a device may have side effects, so check first; another process may replace the
+	// file meanwhile, so check again.
 	info, err := stat(path)
 	if e := new(fs.PathError); errors.As(err, &e) {
-		err = &fs.PathError{Op: "open", Path: e.Path, Err: e.Err} // the look is our affair
+		err = &fs.PathError{Op: "open", Path: e.Path, Err: e.Err} // the check is an internal detail
 	}
 	if err == nil {
 		err = check(path, info, limit)
@@ -97,7 +95,7 @@ func open(path string, limit int64, stat func(string) (fs.FileInfo, error), open
 	return &File{Size: info.Size(), file: f, path: path}, nil
 }
 
-// check says what keeps a file from being read.
+// check returns the reason why a file cannot be read.
 func check(path string, info fs.FileInfo, limit int64) error {
 	if !info.Mode().IsRegular() {
 		return &Error{path, fmt.Sprintf("is %s, not a regular file", kind(info.Mode()))}
@@ -138,7 +136,7 @@ func (f *File) Read(p []byte) (int, error) {
 	return n, quote.Error(err)
 }
 
-// end is io.EOF where the file has no more than its size.
+// end is io.EOF if the file has no more than its size.
 func (f *File) end() error {
 	switch n, err := f.file.Read(make([]byte, 1)); {
 	case n > 0:
@@ -148,8 +146,8 @@ func (f *File) end() error {
 	}
 }
 
-// ReadAt reads anywhere in the file, as io.ReaderAt does, and beyond Size what is there
-// by now.
+// ReadAt reads anywhere in the file, like io.ReaderAt, and beyond Size the bytes that are there
+// now.
 func (f *File) ReadAt(p []byte, off int64) (int, error) {
 	n, err := f.file.ReadAt(p, off)
 	return n, quote.Error(err)

@@ -72,7 +72,7 @@ func TestContent(t *testing.T) {
 	require.Error(t, err)
 }
 
-// A pipe that takes the file's place between the two looks does not stop the program.
+// A pipe that replaces the file between the two checks does not block the program.
 func TestPipeInTheFilesPlace(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
@@ -82,7 +82,7 @@ func TestPipeInTheFilesPlace(t *testing.T) {
 	require.EqualError(t, err, pipe+" is a pipe, not a regular file")
 }
 
-// A file that another process is writing is not taken for whole, nor read without end.
+// A file that another process is writing is not considered complete, nor read without end.
 func TestFileThatChanges(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x")
 	for to, want := range map[int64]string{
@@ -104,7 +104,7 @@ func TestFileThatChanges(t *testing.T) {
 	}
 }
 
-// Once the file of a picture or a page that was a pipe stopped the program.
+// A pipe as the output file of a picture or a page must not block the program.
 func TestWriteToPipe(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pipe")
 	require.NoError(t, syscall.Mkfifo(path, 0o600))
@@ -152,8 +152,8 @@ func TestOwned(t *testing.T) {
 	assert.EqualError(t, Owned(info), "its owner is user 12345, and this process is of user 0")
 }
 
-// TestBugUpdateFollowedLinks: a partial file that was a link was followed, and what it named
-// was overwritten or made.
+// TestBugUpdateFollowedLinks: a partial file that is a link must not be followed, or its target
+// would be overwritten or created.
 func TestBugUpdateFollowedLinks(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
@@ -169,7 +169,7 @@ func TestBugUpdateFollowedLinks(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "precious", string(b))
 
-	// A link that takes the file's place after the look.
+	// A link that replaces the file after the check.
 	stop := make(chan struct{})
 	done := make(chan struct{})
 	go func() {
@@ -205,8 +205,7 @@ func TestBugUpdateFollowedLinks(t *testing.T) {
 	assert.Positive(t, opened)
 }
 
-// TestBugLeftovers: what killed processes had left of files under names of their own stayed
-// for ever.
+// TestBugLeftovers: files that killed processes left under unique names must not stay forever.
 func TestBugLeftovers(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
@@ -229,10 +228,10 @@ func TestBugLeftovers(t *testing.T) {
 	require.NoError(t, Rename(f, at("config.json")))
 }
 
-// childPath makes a run of TestLeftoverOfKilled write to a file of its own until it is killed.
+// childPath makes a run of TestLeftoverOfKilled write to a unique file until it is killed.
 const childPath = "RESTRIDE_TEST_BESIDE"
 
-// TestLeftoverOfKilled: the file of a process stays as long as the process runs, and goes
+// TestLeftoverOfKilled: the file of a process stays as long as the process runs, and is removed
 // once it was killed.
 func TestLeftoverOfKilled(t *testing.T) {
 	if path := os.Getenv(childPath); path != "" {
@@ -264,7 +263,7 @@ func TestLeftoverOfKilled(t *testing.T) {
 	}
 }
 
-// A report that was written was everybody's to read, whatever the umask.
+// A written report must respect the umask.
 func TestBugNewFilesFollowTheUmask(t *testing.T) {
 	defer syscall.Umask(syscall.Umask(0o027))
 	path := filepath.Join(t.TempDir(), "x")

@@ -2,8 +2,8 @@
 
 package file
 
-// nonblock: no file of these systems' folders waits when it is opened.
+// nonblock: no file in these systems' folders blocks when it is opened.
 const nonblock = 0
 
-// nofollow: a link is found by a look before and after.
+// nofollow: a check before and after finds a link.
 const nofollow = 0

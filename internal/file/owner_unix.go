@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// Owned says why others than the process's user, and root, may change a file or a
-// folder: its owner is another, or its mode lets others write. nil: they may not.
+// Owned returns the reason why anyone but the process's user, and root, may change a file or a
+// folder: it has another owner, or its mode lets others write. nil: there is none.
 func Owned(info fs.FileInfo) error {
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok && stat.Uid != 0 && int(stat.Uid) != os.Geteuid() {
 		return fmt.Errorf("its owner is user %d, and this process is of user %d", stat.Uid, os.Geteuid())

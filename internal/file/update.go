@@ -11,17 +11,16 @@ import (
 // ErrInUse: another process has the file open by Update.
 var ErrInUse = errors.New("another process writes it")
 
-// Update opens a regular file for reading and writing, which it makes where there is
-// none. It follows no link: what is at path is the file. As long as the file is open, no
-// other process, nor another call in this one, can open it so: that is ErrInUse. (Not on
-// Windows, Solaris and AIX.)
+// Update opens a regular file for reading and writing, and creates it if absent. It follows no
+// link: path is the file itself. As long as the file is open, no other Update, in this process
+// or another, can open it: that is ErrInUse. (Not on Windows, Solaris and AIX.)
 func Update(path string) (*os.File, error) {
 	for {
 		f, err := openOwn(path)
 		if errors.Is(err, fs.ErrNotExist) {
 			f, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL|nonblock, 0o666)
 			if errors.Is(err, fs.ErrExist) {
-				continue // another process has made it meanwhile
+				continue // another process has created it meanwhile
 			}
 		}
 		if err != nil {
@@ -34,14 +33,14 @@ func Update(path string) (*os.File, error) {
 		case named:
 			return f, nil
 		}
-		if err := f.Close(); err != nil { // renamed or removed meanwhile: look again
+		if err := f.Close(); err != nil { // renamed or removed meanwhile: check again
 			return nil, quote.Error(err)
 		}
 	}
 }
 
-// openOwn opens the regular file that is at path, for reading and writing. That it still is
-// there, and not a link to it, is claim's to say.
+// openOwn opens the regular file at path, for reading and writing. claim must check that it is
+// still there, and not a link.
 func openOwn(path string) (*os.File, error) {
 	info, err := os.Lstat(path)
 	if err == nil {
@@ -53,7 +52,7 @@ func openOwn(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_RDWR|nonblock|nofollow, 0)
 }
 
-// claim locks an open file, and reports whether path still is its name.
+// claim locks an open file, and reports whether path is still its name.
 func claim(f *os.File, path string) (named bool, err error) {
 	info, err := f.Stat()
 	if err == nil {

@@ -10,12 +10,12 @@ import (
 	"github.com/restride/restride/internal/quote"
 )
 
-// locks: Windows removes no file that a process has open.
+// locks: Windows does not remove a file that a process has open.
 const locks = runtime.GOOS == "windows"
 
 func lock(*os.File) error { return nil }
 
-// Rename closes a file and gives it another name, in place of what had it.
+// Rename closes a file and renames it, replacing an existing file.
 func Rename(f *os.File, to string) error {
 	if err := f.Close(); err != nil { // an open one cannot be renamed
 		return quote.Error(err)

@@ -10,7 +10,7 @@ import (
 	"github.com/restride/restride/internal/quote"
 )
 
-// locks: what a process has locked no other can lock.
+// locks: a file locked by one process cannot be locked by another.
 const locks = true
 
 func lock(f *os.File) error {
@@ -21,11 +21,11 @@ func lock(f *os.File) error {
 	return err
 }
 
-// Rename closes a file and gives it another name, in place of what had it.
+// Rename closes a file and renames it, replacing an existing file.
 func Rename(f *os.File, to string) error {
 	err := os.Rename(f.Name(), to) // while it is locked
 	return quote.Error(errors.Join(err, f.Close()))
 }
 
-// remove removes a file that is open, and closes it.
+// remove removes an open file, and closes it.
 func remove(f *os.File) error { return errors.Join(os.Remove(f.Name()), f.Close()) }

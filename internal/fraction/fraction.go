@@ -1,6 +1,6 @@
-// Package fraction is an oracle of casts: every value is an exact fraction, and is
-// rounded by comparing it with the two numbers beside it. It has nothing of the ways of
-// the devices, nor of the index walk's in internal/oracle.
+// Package fraction is an oracle of casts: every value is an exact fraction, and is rounded by
+// comparing it with its two neighbours. It shares no method with the devices, nor with
+// internal/oracle.
 package fraction
 
 import (
@@ -14,8 +14,8 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// A Value is what an element of a number type means: an exact fraction, or without one
-// a NaN or an infinity.
+// A Value is the value of an element of a number type: an exact fraction, or without one a NaN
+// or an infinity.
 type Value struct {
 	Exact         *big.Rat
 	NaN, Infinite bool
@@ -23,8 +23,8 @@ type Value struct {
 	Integer       bool // of an integer type
 }
 
-// Cast returns the bits of what a pattern of one type is in another, by the
-// rules of [device.Rounding].
+// Cast returns the bits, in another type, of a pattern of one type, by the rules of
+// [device.Rounding].
 func Cast(to, from layout.DType, pattern uint64, how device.Rounding) uint64 {
 	if to == from {
 		return pattern
@@ -98,7 +98,7 @@ func Bits(t layout.DType, v Value, how device.Rounding) uint64 {
 	return nanBits(t, f, sign, how)
 }
 
-// nanBits returns the NaN of a float type, with a sign where there are two.
+// nanBits returns the NaN of a float type, with a sign if it has signed NaNs.
 func nanBits(t layout.DType, f numeric.FloatFormat, sign uint64, how device.Rounding) uint64 {
 	switch f.Special {
 	case numeric.IEEE:
@@ -146,8 +146,8 @@ func largest(f numeric.FloatFormat) uint64 {
 	return end - 1
 }
 
-// Above returns the next number of a float type after one of its own, x, in magnitude:
-// of the largest, the one that more exponents would give.
+// Above returns the next number of a float type after its number x, in magnitude: for the
+// largest, the one that a longer exponent would give.
 func Above(f numeric.FloatFormat, x *big.Rat) *big.Rat {
 	least := 1 - f.Bias // the exponent of the least numbers
 	size := new(big.Rat).Abs(x)
@@ -168,7 +168,7 @@ func Half(a, b *big.Rat) *big.Rat {
 	return sum.Mul(sum, big.NewRat(1, 2))
 }
 
-// exponent returns that of the largest power of two which is not above a number.
+// exponent returns the exponent of the largest power of two not above a number.
 func exponent(size *big.Rat) int {
 	e := size.Num().BitLen() - size.Denom().BitLen()
 	if size.Cmp(power(e)) < 0 {
@@ -235,7 +235,7 @@ func nearest(x *big.Rat) *big.Int {
 // range is that of the rounded number.
 func scaleBits(v Value, how device.Rounding) uint64 {
 	const nan = 255
-	low, high := uint64(0), uint64(254) // what becomes of numbers out of range
+	low, high := uint64(0), uint64(254) // the results for numbers out of range
 	if how.Unsaturated {
 		low, high = nan, nan
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// TestCast has values worked out by hand, from the text of ONNX's Cast.
+// TestCast has values computed by hand, from the text of ONNX's Cast.
 func TestCast(t *testing.T) {
 	float := func(v float32) uint64 { return uint64(math.Float32bits(v)) }
 	loose, old := device.Rounding{Unsaturated: true}, device.Rounding{Legacy: true}
@@ -19,7 +19,7 @@ func TestCast(t *testing.T) {
 		in, want uint64
 		how      device.Rounding
 	}{
-		{layout.Float8E4M3FN, layout.Float32, float(464), 0x7e, loose}, // halfway to 480, which is NaN: to even
+		{layout.Float8E4M3FN, layout.Float32, float(464), 0x7e, loose}, // halfway to 480, which is NaN: ties to even
 		{layout.Float8E4M3FN, layout.Float32, float(464.1), 0x7f, loose},
 		{layout.Float8E4M3FN, layout.Float32, float(-1e9), 0xfe, device.Rounding{}},
 		{layout.Float8E5M2, layout.Float32, float(61440), 0x7c, loose}, // halfway to 2^16

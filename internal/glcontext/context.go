@@ -1,9 +1,7 @@
-// Package glcontext finds the GL context that is current on the calling thread, whoever
-// made it so, and asks GL about buffers. It loads the libraries of EGL, GLX and WGL at run
-// time, without cgo.
+// Package glcontext finds the GL context that is current on the calling thread, and queries GL
+// about buffers. It loads the libraries of EGL, GLX and WGL at run time, without cgo.
 //
-// Callers are goroutines that are locked to their thread, for as long as they use what a
-// call has returned.
+// Callers must be locked to their thread as long as they use the results.
 package glcontext
 
 import (
@@ -12,7 +10,7 @@ import (
 	"strings"
 )
 
-// System is the window system's way to GL.
+// System is a window system's binding of GL.
 type System uint8
 
 // The systems.
@@ -31,8 +29,8 @@ type Context struct {
 	Handle  uintptr // an EGLContext, a GLXContext, or an HGLRC
 }
 
-// Same reports whether two are one context. A display is not asked for: an HDC is that of
-// a window.
+// Same reports whether two are one context. Displays are not compared: an HDC belongs to a
+// window.
 func (c Context) Same(other Context) bool {
 	return c.System == other.System && c.Handle == other.Handle
 }

@@ -67,7 +67,7 @@ func TestBuffer(t *testing.T) {
 	b, _ = f.Buffer(name)
 	assert.False(t, b.Mapped)
 
-	// What was bound stays so.
+	// Bindings are preserved.
 	const copyRead = 0x8F36
 	gl.Call(t, "glBindBuffer", copyRead, uintptr(name))
 	_, is = f.Buffer(gl.Buffer(t, make([]byte, 16)))

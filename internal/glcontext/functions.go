@@ -9,19 +9,19 @@ import (
 
 // The constants of GL in use.
 const (
-	copyReadBuffer    = 0x8F36 // and what is bound to it
+	copyReadBuffer    = 0x8F36 // and its binding
 	bufferSize        = 0x8764
 	bufferMapped      = 0x88BC
 	bufferAccessFlags = 0x911F
 	mapPersistent     = 0x0040
 )
 
-// Functions are those of a context, to be called where it is current.
+// Functions are the functions of a context, to be called where it is current.
 type Functions struct {
 	finish, isBuffer, getInteger, bindBuffer, bufferParameter uintptr
 }
 
-// Functions finds them: the context is current.
+// Functions loads them: the context must be current.
 func (c Context) Functions() (*Functions, error) {
 	f := &Functions{}
 	for name, at := range map[string]*uintptr{
@@ -36,7 +36,7 @@ func (c Context) Functions() (*Functions, error) {
 	return f, nil
 }
 
-// Lookup returns the address of a function of GL, for where the context is current.
+// Lookup returns the address of a GL function, for use where the context is current.
 func (c Context) Lookup(name string) (uintptr, error) {
 	for _, open := range systems {
 		if l, err := open(); err == nil && l.system == c.System {
@@ -46,18 +46,18 @@ func (c Context) Lookup(name string) (uintptr, error) {
 	return 0, ErrNone
 }
 
-// Finish waits until GL has done all that it was given.
+// Finish waits until GL has done all its work.
 func (f *Functions) Finish() { dl.Call(f.finish) }
 
-// Buffer is what GL says of a buffer object.
+// Buffer is GL's description of a buffer object.
 type Buffer struct {
 	Bytes int64
-	// Mapped: GL's client has it mapped, and not for good (persistently), so that nobody
-	// else may use it.
+	// Mapped: GL's client has it mapped, and not persistently, so that it is unusable
+	// otherwise.
 	Mapped bool
 }
 
-// Buffer asks GL about a buffer object. False: there is none of this name.
+// Buffer queries GL about a buffer object. It returns false if the name does not exist.
 func (f *Functions) Buffer(name uint32) (b Buffer, is bool) {
 	if name == 0 || dl.Call(f.isBuffer, uintptr(name))&0xff == 0 {
 		return b, false

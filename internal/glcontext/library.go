@@ -9,14 +9,14 @@ import (
 	"github.com/restride/restride/internal/dl"
 )
 
-// library is that of a system.
+// library is a system's library.
 type library struct {
 	system                           System
 	library                          *dl.Library
 	context, display, getProcAddress uintptr
 }
 
-// systems are those that this operating system may have.
+// systems are the systems that this operating system may have.
 var systems = func() []func() (*library, error) {
 	if runtime.GOOS == "windows" {
 		return []func() (*library, error){
@@ -54,8 +54,8 @@ func (l *library) current() Context {
 	return c
 }
 
-// lookup returns the address of a function of GL. WGL returns only those that are newer
-// than GL 1.1; the others are the library's own.
+// lookup returns the address of a function of GL. WGL returns only functions newer than GL 1.1;
+// the others are exported by the library.
 func (l *library) lookup(name string) (uintptr, error) {
 	z := append([]byte(name), 0)
 	if at := dl.Call(l.getProcAddress, uintptr(unsafe.Pointer(&z[0]))); at != 0 {

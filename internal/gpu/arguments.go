@@ -10,22 +10,22 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// Kind is a set of what a parameter of a kernel may get.
+// Kind is a set of the kinds of value that a parameter of a kernel accepts.
 type Kind uint8
 
 // The kinds of value.
 const (
 	Pointer     Kind = 1 << iota // to global memory
-	LocalMemory                  // a pointer to so many bytes of it
+	LocalMemory                  // a pointer to a number of bytes of it
 	Integer
 	Float
 	Struct
 )
 
-// ByValue are the kinds of what is no pointer.
+// ByValue are the kinds other than pointers.
 const ByValue = Integer | Float | Struct
 
-// Parameter is what a driver tells of a parameter.
+// Parameter is a driver's description of a parameter.
 type Parameter struct {
 	Name, Type string // for errors; "": unknown
 	Kind       Kind
@@ -42,14 +42,14 @@ func (p *Parameter) String() string {
 	return quote.Plain(p.Type) + " " + quote.Plain(p.Name)
 }
 
-// binding makes values of arguments.
+// binding converts arguments to values.
 type binding struct {
 	q          *Queue
 	parameters []Parameter
 	values     []Value
-	shared     uint32 // local memory that is no parameter's
+	shared     uint32 // local memory that is not a parameter
 
-	// The memory among the values: its place, its buffer, and which it is, for errors.
+	// The memory among the values: its index, its buffer, and its name for errors.
 	places  []int
 	buffers []device.Buffer
 	roles   []string
@@ -201,7 +201,7 @@ func (b *binding) strided(i int, x device.StridedArgument) error {
 	return nil
 }
 
-// local is a parameter where the kernel has one for it, else the launch's own.
+// local is a parameter where the kernel has one for it, otherwise a property of the launch.
 func (b *binding) local(i int, bytes device.Local) error {
 	if n := len(b.values); n < len(b.parameters) && b.parameters[n].Kind&LocalMemory != 0 {
 		b.values = append(b.values, Value{Kind: LocalMemory, Local: uint32(bytes)})

@@ -17,8 +17,8 @@ func (q *Queue) WriteAsync(dst device.Buffer, off int64, src []byte) (device.Eve
 	return e, nil
 }
 
-// ReadAsync copies len(dst) bytes of the buffer from byte off, without waiting. Wait of the
-// event returns the error of the work that the bytes depend on.
+// ReadAsync copies len(dst) bytes of the buffer from byte off, without waiting. The event's
+// Wait returns the error of the work that the bytes depend on.
 func (q *Queue) ReadAsync(dst []byte, src device.Buffer, off int64) (device.Event, error) {
 	e, err := q.async("ReadAsync", "src", src, off, dst, func(b *block) error { return q.download(dst, b, off) })
 	if err != nil {
@@ -49,7 +49,7 @@ func (q *Queue) async(op, role string, buffer device.Buffer, off int64, host []b
 	}
 	e, err := q.record()
 	if err != nil {
-		q.drain(q.seq) // the host memory is the caller's again
+		q.drain(q.seq) // the host memory may be reused by the caller
 		return nil, err
 	}
 	if end := off + int64(len(host)); role == written {

@@ -8,7 +8,7 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// operands are a call's operands by role; nil: there is none.
+// operands are a call's operands by role; nil: absent.
 type operands [planner.MaxOperands]*device.Operand
 
 // call is an operation on operands that have been checked.
@@ -61,7 +61,7 @@ func (c *call) writes(r planner.Role) bool {
 	return r == planner.Dst || c.FindScale && r == planner.Scale
 }
 
-// run queues a call. Its launch is e, or nil if that is not known.
+// run queues a call. Its launch is e, or nil if it is not known.
 func (q *Queue) run(c *call, e *planner.Entry[Mem]) error {
 	q.seq++
 	var buffers [planner.MaxOperands]*Buffer
@@ -101,8 +101,8 @@ func (q *Queue) run(c *call, e *planner.Entry[Mem]) error {
 	return nil
 }
 
-// arguments returns a launch's arguments for a call, valid until it is called again. The
-// kernel notes an index out of range in the page.
+// arguments returns a launch's arguments for a call, valid until it is called again. The kernel
+// records an index out of range in the page.
 func (q *Queue) arguments(c *call, buffers *[planner.MaxOperands]*Buffer, e *planner.Entry[Mem], notes *page) []Argument {
 	args := q.args[:len(e.Arguments)]
 	for i := range e.Arguments {
@@ -142,8 +142,8 @@ func (q *Queue) send(e *planner.Entry[Mem], args []Argument) error {
 	return err
 }
 
-// flow notes that a call, which is queued, has written what it writes: what its sources
-// depend on, that depends on.
+// flow records that a queued call has written its outputs, which depend on what its sources
+// depend on.
 func (q *Queue) flow(c *call) {
 	dst := c.operands[planner.Dst]
 	busy := q.capture != nil || dst.Buffer.(*Buffer).marked.Load()
@@ -168,7 +168,7 @@ func (q *Queue) flow(c *call) {
 	q.flowParts(partOf(dst, nil), nil, q.parts)
 }
 
-// flowIndexed is flow for a take or put, whose status a page has.
+// flowIndexed is flow for a take or put, whose status is in a page.
 func (q *Queue) flowIndexed(c *call, p *page) {
 	var own *outcome
 	if q.capture != nil {

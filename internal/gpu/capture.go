@@ -10,9 +10,9 @@ import (
 
 // Capturer is implemented by streams that replay work.
 type Capturer interface {
-	// BeginCapture makes later launches part of a Graph: they do not run.
+	// BeginCapture makes later launches part of a Graph instead of running them.
 	BeginCapture() error
-	// EndCapture ends that, also when it fails.
+	// EndCapture ends the capture, also when it fails.
 	EndCapture() (Graph, error)
 }
 
@@ -22,21 +22,21 @@ type Graph interface {
 	Close() error
 }
 
-// capture is work while it is captured.
+// capture is the state of a queue while its work is captured.
 type capture struct {
-	// hold keeps the buffers from being freed: a queue whose work 1 is done when
-	// nothing will be replayed any more.
+	// hold keeps the buffers from being freed: a queue whose work 1 is done when no replay is
+	// possible any more.
 	hold     *Queue
 	launches int64
 	bytes    int64
-	takes    bool  // there are takes in it
-	page     *page // for their status: of one slot, in which each run notes the first one's
+	takes    bool  // it contains takes
+	page     *page // for their status: one slot, in which each run records the first error
 
-	// What the work reads that it has not written before, and what it writes.
+	// Buffers that the work reads before it has written them, and buffers that it writes.
 	reads, writes []part
 }
 
-// mostRuns bounds the runs of a replay whose outcomes are unknown: then one waits.
+// mostRuns bounds the runs of a replay whose outcomes are unknown: at the bound, a run waits.
 const mostRuns = 64
 
 // note adds a piece of work.
@@ -88,7 +88,7 @@ func (q *Queue) Capture(f func() error) (device.Replay, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = errors.New("Capture: panic") // if f does
+	err = errors.New("Capture: panic") // the error if f panics
 	defer func() {
 		if err != nil {
 			q.abandon()
@@ -106,7 +106,7 @@ func (q *Queue) Capture(f func() error) (device.Replay, error) {
 
 // beginCapture begins a capture.
 func (q *Queue) beginCapture(s Capturer) error {
-	var p *page // now, as allocation cannot be captured
+	var p *page // allocated now, as allocation cannot be captured
 	var err error
 	if idle := q.statuses.captures; len(idle) > 0 {
 		p, q.statuses.captures = idle[len(idle)-1], idle[:len(idle)-1]
@@ -146,7 +146,7 @@ func (q *Queue) captured(s Capturer) (*replay, error) {
 	return r, nil
 }
 
-// abandon ends the capture, if there is one, and drops it.
+// abandon ends the capture, if any, and drops it.
 func (q *Queue) abandon() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -193,8 +193,7 @@ func (r *replay) Run() error {
 	return nil
 }
 
-// makeReady makes room for the outcome of a run, and clears what the last one may have
-// noted.
+// makeReady makes room for the outcome of a run, and clears the status of the last one.
 func (r *replay) makeReady() error {
 	p := r.page
 	if !r.takes || p.used == 0 {
@@ -212,7 +211,7 @@ func (r *replay) makeReady() error {
 	return p.zero(r.q)
 }
 
-// ask queues the way of the status to the host, before the next run can write it, and
+// ask queues the transfer of the status to the host, before the next run can write it, and
 // returns the run's outcome; nil: there are no takes.
 func (r *replay) ask() *outcome {
 	if !r.takes {
@@ -232,7 +231,7 @@ func (r *replay) ask() *outcome {
 	return o
 }
 
-// flow makes what a run writes depend on its outcome, and on what it reads.
+// flow makes the outputs of a run depend on its outcome, and on its inputs.
 func (r *replay) flow(own *outcome) {
 	q := r.q
 	on := q.suspected[:0]
@@ -252,7 +251,7 @@ func (r *replay) flow(own *outcome) {
 	q.suspected = on[:0]
 }
 
-// Close waits for the queue, and ends the hold on the buffers.
+// Close waits for the queue, and ends the capture's hold on the buffers.
 func (r *replay) Close() error {
 	q := r.q
 	q.mu.Lock()

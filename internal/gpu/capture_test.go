@@ -17,7 +17,7 @@ import (
 // recorder is a driver whose streams capture launches.
 type recorder struct {
 	*fake
-	graphs int // that are not closed
+	graphs int // graphs that are not closed
 }
 
 func (r *recorder) NewStream() (gpu.Stream, error) {
@@ -79,8 +79,7 @@ func (g *graph) Close() error {
 	return nil
 }
 
-// Buffers of a capture stay until it is closed, by whomever, however short memory
-// is.
+// Buffers of a capture stay until it is closed, even if memory is short.
 func TestCapture(t *testing.T) {
 	for _, closer := range []string{"replay", "queue", "device"} {
 		t.Run(closer, func(t *testing.T) {
@@ -100,7 +99,7 @@ func TestCapture(t *testing.T) {
 					require.NoError(t, q.Fill(device.Operand{Buffer: b, Layout: l, Type: layout.Int8}, []byte{1}))
 					require.NoError(t, b.Free())
 				}
-				_, err := dev.Alloc(dev.Info().MaxAlloc) // looks for what may be free
+				_, err := dev.Alloc(dev.Info().MaxAlloc) // searches for memory that could be freed
 				require.NoError(t, err)
 				_, err = dev.Alloc(half / 2)
 				require.ErrorIs(t, err, device.ErrOutOfMemory)

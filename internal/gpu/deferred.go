@@ -8,9 +8,9 @@ import (
 	"github.com/restride/restride/internal/backend"
 )
 
-// deferredFrees are the blocks of freed buffers whose work is not known to be done:
-// only then may the pool hand them out again. Alloc polls the queues for that, and
-// waits only when too many frees are deferred.
+// deferredFrees are the blocks of freed buffers whose work is not known to be done: only then
+// may the pool hand them out again. Alloc polls the queues, and waits only when too many frees
+// are deferred.
 type deferredFrees struct {
 	number atomic.Int64 // of entries; read without the lock
 
@@ -19,8 +19,7 @@ type deferredFrees struct {
 	bytes   int64
 }
 
-// deferredFree is the block of a freed buffer; or adopted memory, of which only the owner
-// is to be told.
+// deferredFree is the block of a freed buffer, or adopted memory whose owner must be told.
 type deferredFree struct {
 	block *block // nil: adopted
 	size  int64  // of the buffer
@@ -30,7 +29,7 @@ type deferredFree struct {
 
 func (f *deferredFree) pending() bool { return f.pendingBut(nil) }
 
-// pendingBut is pending, without the work of a queue.
+// pendingBut is pending, except for the work of a queue.
 func (f *deferredFree) pendingBut(q *Queue) bool {
 	for _, u := range f.uses {
 		if u.q != q && u.pending() {
@@ -62,15 +61,15 @@ func (l *deferredFrees) add(d *Device, f deferredFree) {
 // putBack gives a block to the pool, or tells the owner of adopted memory.
 func (d *Device) putBack(f deferredFree) {
 	if f.block == nil {
-		go f.done() // it may use the device, which is within a call
+		go f.done() // it may use the device, which has a call in progress
 		return
 	}
-	_ = d.pool.Put(f.block, f.size) // the driver does not refuse a block of ours
+	_ = d.pool.Put(f.block, f.size) // the driver accepts its own blocks
 }
 
-// tell sees to it that done is called when the work on adopted memory is over. It is part of
-// a call, so that Close, which waits for the work, finds what is deferred. What it returns
-// comes after the call, and calls done if the work is over already.
+// tell ensures that done is called when the work on adopted memory is over. It is part of a
+// call, so that Close, which waits for the work, finds the deferred entry. It returns a
+// function to call after the call, which calls done if the work is over already.
 func (d *Device) tell(uses []use, done func()) (after func()) {
 	f := deferredFree{uses: uses, done: done}
 	if !f.pending() {
@@ -89,14 +88,14 @@ func (d *Device) tell(uses []use, done func()) (after func()) {
 	}
 }
 
-// await waits for the work, but for that of captures, which may come again.
+// await waits for the work, except that of captures, which may run again.
 func (f *deferredFree) await() {
 	for _, u := range f.uses {
 		if !u.pending() || u.q.dev == nil {
 			continue
 		}
 		if e, err := u.q.Record(); err == nil {
-			_ = e.Wait() // Wait of the queue tells its error
+			_ = e.Wait() // the queue's Wait returns its error
 		}
 	}
 }
@@ -122,7 +121,7 @@ func (l *deferredFrees) full(d *Device) bool {
 	return l.bytes > d.idleCap() || len(l.entries) > mostFreed
 }
 
-// wait waits for the work of all frees that are deferred now. False: there were
+// wait waits for the work of all frees that are deferred now. It returns false if there were
 // none.
 func (l *deferredFrees) wait(d *Device) bool {
 	if l.number.Load() == 0 {
@@ -135,8 +134,8 @@ func (l *deferredFrees) wait(d *Device) bool {
 	return true
 }
 
-// take returns a block for a buffer of a size whose work comes after all that a
-// queue has now: only work of that queue may still use the block.
+// take returns a block for a buffer of a size whose work follows all present work of a queue:
+// only work of that queue may still use the block.
 func (l *deferredFrees) take(size int64, after *Queue) (f deferredFree, ok bool) {
 	if after == nil || l.number.Load() == 0 {
 		return deferredFree{}, false

@@ -12,12 +12,12 @@ import (
 	"github.com/restride/restride/internal/gpu/gputest"
 )
 
-// A loop that never waits keeps within bounds: by bytes for large blocks, by
-// number for small ones.
+// A loop that never waits stays within bounds: by bytes for large blocks, by number for small
+// ones.
 func TestEndlessLoopIsBounded(t *testing.T) {
 	each(t, func(t *testing.T, open maker) {
 		for size, times := range map[int64]int{64: 5000, 1 << 20: 300} {
-			dev := open(func(t *gpu.Properties) { t.Info.Memory = 64 << 20 }) // deferred frees hold an eighth at most
+			dev := open(func(t *gpu.Properties) { t.Info.Memory = 64 << 20 }) // deferred frees hold at most an eighth
 			q, other := gputest.Queue(t, dev), gputest.Queue(t, dev)
 			src := gputest.Alloc(t, dev, size)
 			gputest.Fill(t, q, src, 1)
@@ -46,8 +46,8 @@ func TestEndlessLoopIsBounded(t *testing.T) {
 	})
 }
 
-// A block that queued work uses is not handed out before that work is done, not
-// even if the queue that takes it is another.
+// A block that queued work uses is not handed out before that work is done, even for another
+// queue.
 func TestBlocksWaitForTheirWork(t *testing.T) {
 	dev := open(t, newFake(t))
 	q, other := gputest.Queue(t, dev), gputest.Queue(t, dev)
@@ -71,8 +71,8 @@ func TestBlocksWaitForTheirWork(t *testing.T) {
 	assert.Zero(t, dev.DeferredFrees(), "what is not in use does not wait")
 }
 
-// Once memory that was freed while work used it stayed the device's after that work, until
-// the device's next Alloc: of others' allocations, none could have it.
+// Memory that was freed while work used it must be available to other devices after that work,
+// without another Alloc of the device.
 func TestShortageCollectsDeferredFrees(t *testing.T) {
 	dev := open(t, newFake(t))
 	q := gputest.Queue(t, dev)
@@ -89,8 +89,8 @@ func TestShortageCollectsDeferredFrees(t *testing.T) {
 	assert.Zero(t, dev.Stats().Reserved)
 }
 
-// A queue gives again what only its own work still uses; another queue's Alloc,
-// and the device's, do not.
+// A queue reuses memory that only its own work still uses; another queue's Alloc, and the
+// device's, do not.
 func TestQueueReusesInOrder(t *testing.T) {
 	dev := open(t, newFake(t))
 	q, other := gputest.Queue(t, dev), gputest.Queue(t, dev)
@@ -104,12 +104,12 @@ func TestQueueReusesInOrder(t *testing.T) {
 	c := gputest.Alloc(t, q, 1<<20-8) // of the same class
 	assert.Same(t, a.Mem(), c.Mem())
 	assert.Zero(t, dev.DeferredFrees())
-	// What is given again is still in use until all of its work is done.
+	// Reused memory stays in use until all of its work is done.
 	require.NoError(t, c.Free())
 	assert.EqualValues(t, 1, dev.DeferredFrees())
 	d := gputest.Alloc(t, dev, 1<<20)
 	assert.NotSame(t, a.Mem(), d.Mem())
-	// Another queue's work on a block keeps it from being given to the first.
+	// Another queue's work on a block prevents its reuse by the first.
 	letOther := hold(t, other)
 	gputest.Fill(t, other, b, 2)
 	require.NoError(t, b.Free())

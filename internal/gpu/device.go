@@ -12,8 +12,8 @@ import (
 )
 
 // Device is a driver's device with a pool of memory. It implements device.Device,
-// device.HostAllocator and what their queues and buffers promise. Drivers' packages
-// embed it in devices of their own: what is for them is a function, not a method.
+// device.HostAllocator and the interfaces of their queues and buffers. Drivers' packages embed
+// it in their own devices: the API for drivers is therefore functions, not methods.
 type Device struct {
 	driver     Driver
 	properties Properties
@@ -33,10 +33,10 @@ type Device struct {
 	buffers map[*Buffer]struct{}
 	hosts   map[*byte][]byte // what AllocHost returned, by its first byte
 	kernels map[*Kernel]struct{}
-	gl      map[*glBuffer]bool // whether it is acquired
+	gl      map[*glBuffer]bool // shared GL buffers, and whether they are acquired
 
 	budget   *budget.Budget // of blocks, and of host memory that is not pinned
-	endTrims func()         // no more calls of trim for want of memory elsewhere
+	endTrims func()         // ends calls of trim by other devices' allocations
 }
 
 // New returns a device over a driver, which Close closes.
@@ -55,11 +55,10 @@ func New(driver Driver) *Device {
 // Info describes the device.
 func (d *Device) Info() device.Info { return d.properties.Info }
 
-// Stats returns what the device has done so far.
+// Stats returns the device's counters.
 func (d *Device) Stats() device.Stats { return d.counters.Stats(d.pool.Reserved()) }
 
-// While calls f, for the operation op, and keeps the device from being closed
-// meanwhile.
+// While calls f, for the operation op, and prevents Close of the device meanwhile.
 func While(d *Device, op string, f func() error) error {
 	if err := d.begin(op); err != nil {
 		return err
@@ -108,8 +107,8 @@ func (d *Device) openQueues() []*Queue {
 	return all
 }
 
-// Close waits for all work in flight and gives all memory back. While a queue's stream
-// is captured by its owner, it cannot wait, and does nothing.
+// Close waits for all work in flight and releases all memory. While the owner of a queue's
+// stream captures it, Close cannot wait, and does nothing.
 func (d *Device) Close() error {
 	for _, q := range d.openQueues() {
 		q.mu.Lock()
@@ -129,7 +128,7 @@ func (d *Device) Close() error {
 	// Only calls of queues may still be under way.
 	errs := []error{notGL}
 	for _, q := range d.openQueues() {
-		if err := q.end(); !errors.Is(err, device.ErrClosed) { // it may be closing itself
+		if err := q.end(); !errors.Is(err, device.ErrClosed) { // it may be closing concurrently
 			errs = append(errs, err)
 		}
 	}

@@ -15,10 +15,10 @@ type queueEvent struct {
 	q        *Queue
 	seq      uint64
 	event    Event
-	suspects []*outcome // of what ReadAsync has read
+	suspects []*outcome // outcomes that the bytes of ReadAsync depend on
 }
 
-// newEvent returns the event of the work so far. The stream's is released when the
+// newEvent returns the event of the work so far. The stream's event is released when the
 // queue's is garbage.
 func (q *Queue) newEvent(e Event) *queueEvent {
 	of := &queueEvent{q: q, seq: q.seq, event: e}
@@ -35,10 +35,10 @@ func (q *Queue) Record() (device.Event, error) {
 	return q.record()
 }
 
-// record queues an event, and before it the way of statuses to the host: who waits for the
-// event then learns of them without a wait for later work.
+// record queues an event, and before it the transfer of statuses to the host: waiting for the
+// event is then enough to learn them.
 func (q *Queue) record() (*queueEvent, error) {
-	asked, _ := q.ask() // or a later wait does
+	asked, _ := q.ask() // after an error, a later wait asks
 	q.seq++             // others may have queued work on the stream since the last number
 	e, err := q.stream.Record()
 	if err != nil {
@@ -82,8 +82,8 @@ func (e *queueEvent) Done() bool {
 	return e.q.done.Load() >= e.seq
 }
 
-// Wait returns when the point has been reached: the event of a read with an error if what
-// was read is wrong.
+// Wait returns when the point has been reached: for a read, with an error if its bytes are
+// invalid.
 func (e *queueEvent) Wait() error {
 	if e.q.dev.closed.Load() && e.q.done.Load() >= e.seq {
 		return waitAll(e.suspects) // Close has returned other errors
@@ -118,7 +118,7 @@ func (e *queueEvent) Since(earlier device.Event) (time.Duration, error) {
 	return t, err
 }
 
-// raise makes a number at least as large as another.
+// raise sets a number to at least another.
 func raise(a *atomic.Uint64, to uint64) {
 	for now := a.Load(); now < to && !a.CompareAndSwap(now, to); now = a.Load() {
 	}

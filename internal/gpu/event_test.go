@@ -13,8 +13,8 @@ import (
 	"github.com/restride/restride/internal/gpu/gputest"
 )
 
-// An event is done when its point is reached, however that is known, and makes
-// another queue wait until then.
+// An event is done when its point is reached, however the queue learns it, and makes another
+// queue wait until then.
 func TestEvents(t *testing.T) {
 	dev := open(t, newFake(t))
 	q, other := gputest.Queue(t, dev), gputest.Queue(t, dev)
@@ -42,7 +42,7 @@ func TestEvents(t *testing.T) {
 	require.NoError(t, other.WaitFor(e))
 }
 
-// A nil event of ours is none.
+// A nil event of this package counts as none.
 func TestNilEvent(t *testing.T) {
 	q := gputest.Queue(t, open(t, newFake(t)))
 	e, err := q.Record()
@@ -66,7 +66,7 @@ func TestBugEventsOfOthersWork(t *testing.T) {
 	assert.True(t, e.Done())
 }
 
-// Events that nobody waits for are given back when nobody has them.
+// Events that nobody waits for are released when unreachable.
 func TestEventsAreReleased(t *testing.T) {
 	f := newFake(t)
 	q := gputest.Queue(t, open(t, f))

@@ -11,7 +11,7 @@ func DriverOf(d *Device) Driver { return d.driver }
 // DeferredFrees returns the number of frees that are deferred.
 func (d *Device) DeferredFrees() int64 { return d.deferred.number.Load() }
 
-// Sweep polls the queues, as Alloc does first.
+// Sweep polls the queues, as Alloc does at its start.
 func (d *Device) Sweep() { d.deferred.sweep(d) }
 
 func (d *Device) IdleCap() int64 { return d.idleCap() }
@@ -29,10 +29,10 @@ func (q *Queue) Pins() int {
 	return len(q.pins)
 }
 
-// QueueEvent is what Record of a queue returns.
+// QueueEvent is the type of a queue's events.
 type QueueEvent = queueEvent
 
-// Marks returns the number of outcomes that the buffer is marked with.
+// Marks returns the number of outcomes with which the buffer is marked.
 func (b *Buffer) Marks() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()

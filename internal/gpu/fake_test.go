@@ -15,16 +15,15 @@ import (
 	"github.com/restride/restride/internal/planner"
 )
 
-// fake is a driver in memory, whose streams are goroutines that can be held. It
-// moves the bytes of transfers; kernels it only looks at. Use of memory that is
-// freed fails the test.
+// fake is a driver in memory, whose streams are goroutines that a test can hold. It performs
+// transfers, and only inspects launches. Use of freed memory fails the test.
 type fake struct {
 	t          testing.TB
 	properties gpu.Properties
 
 	mu     sync.Mutex
-	next   map[string][]func() error // what the next calls of a name do
-	mems   int                       // that are alive, parameters too
+	next   map[string][]func() error // actions of the next calls of a name
+	mems   int                       // live allocations, including parameters
 	hosts  map[*byte]int
 	queues int
 	loaded []planner.Spec // by LoadKernel
@@ -41,15 +40,15 @@ func newFake(t testing.TB) *fake {
 	}
 }
 
-// then makes the next call of a name that has no such order yet do something at
-// its end (of Finish, when all is done), or "work", when it is the stream's turn.
+// then sets the action of the next call of a name without one, performed at the call's end (of
+// Finish, after all work); or of "work", performed in the stream's order.
 func (f *fake) then(name string, do func() error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.next[name] = append(f.next[name], do)
 }
 
-// fail makes it return an error.
+// fail makes that call return an error.
 func (f *fake) fail(name string, err error) { f.then(name, func() error { return err }) }
 
 func (f *fake) call(name string) error {
@@ -65,7 +64,7 @@ func (f *fake) call(name string) error {
 	return do()
 }
 
-// empty checks that all was given back.
+// empty checks that everything was released.
 func (f *fake) empty() {
 	f.t.Helper()
 	f.mu.Lock()
@@ -101,12 +100,12 @@ func (f *fake) count(what *int, n int) {
 
 func (f *fake) Free(m gpu.Mem) error {
 	assert.False(f.t, m.(*mem).freed.Swap(true), "freed twice")
-	clear(m.(*mem).bytes) // for the race detector: nobody is at work on it
+	clear(m.(*mem).bytes) // so that the race detector finds work in progress
 	f.count(&f.mems, -1)
 	return f.call("Free")
 }
 
-// PartAlign is more than a status has.
+// PartAlign exceeds the size of a status.
 func (f *fake) PartAlign() int64 { return 64 }
 
 func (f *fake) Part(m gpu.Mem, off, bytes int64) (gpu.Mem, error) {
@@ -159,7 +158,7 @@ func (f *fake) AllocHost(bytes int64) ([]byte, error) {
 	return h, nil
 }
 
-// hostBlocks is how many blocks of host memory there are.
+// hostBlocks is the number of blocks of host memory.
 func (f *fake) hostBlocks() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -174,7 +173,7 @@ func (f *fake) FreeHost(h []byte) error {
 	f.mu.Unlock()
 	assert.NotZero(f.t, n, "host memory is freed twice")
 	for i := range h {
-		h[i] = 0xee // who reads it still gets this
+		h[i] = 0xee // which late reads still get
 	}
 	return f.call("FreeHost")
 }
@@ -202,15 +201,15 @@ type stream struct {
 	f    *fake
 	jobs chan job
 	busy sync.WaitGroup // jobs that are not done
-	gate sync.Mutex     // held while a job is done, or by a test
+	gate sync.Mutex     // held while a job runs, or by a test
 
 	mu  sync.Mutex
 	err error // of work
 
-	noted [2]int64 // what the next take notes: an index and its extent; 0: nothing
+	noted [2]int64 // the status of the next take: an index and its extent; 0: none
 }
 
-// job is a transfer, a launch or something to do.
+// job is a transfer, a launch or a function.
 type job struct {
 	to, from []byte
 	mems     [planner.MaxArguments]*mem

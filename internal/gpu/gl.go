@@ -11,26 +11,26 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// GLDriver is implemented by drivers that have memory in common with GL. Calls of it, and of
-// what it returns, come on the thread on which the context is current.
+// GLDriver is implemented by drivers that share memory with GL. Its methods, and those of its
+// results, are called on the thread on which the context is current.
 type GLDriver interface {
-	// CheckGL returns why there is no way to share with a context, if so.
+	// CheckGL returns the reason if memory cannot be shared with a context.
 	CheckGL(glcontext.Context) error
-	// ShareGL makes a buffer of so many bytes known.
+	// ShareGL registers a buffer of the given size.
 	ShareGL(name uint32, bytes int64, use device.GLUse) (GLMem, error)
 }
 
-// GLMem is a GL buffer that a driver knows.
+// GLMem is a GL buffer that is registered with a driver.
 type GLMem interface {
-	// Acquire makes it memory for later work of a stream. It fails if the driver has
-	// another size for it.
+	// Acquire makes it memory for later work of a stream. It fails if the driver knows another
+	// size.
 	Acquire(Stream) (Mem, error)
-	// Release, behind the work of a stream, makes it GL's again.
+	// Release returns it to GL, after the work of a stream.
 	Release(Stream) error
-	// Ordered reports whether the driver itself puts Acquire behind the work that GL has,
-	// and what GL is given later behind Release. Elsewhere both are waited for.
+	// Ordered reports whether the driver itself orders Acquire after GL's earlier work, and
+	// GL's later work after Release. Otherwise both are waited for.
 	Ordered() bool
-	// Close is the last call. The buffer is GL's.
+	// Close is the last call. GL owns the buffer.
 	Close() error
 }
 
@@ -76,7 +76,7 @@ func (d *Device) withGL(op string, f func(GLDriver, glcontext.Context) error) er
 	})
 }
 
-// ShareGL makes a GL buffer object known to the device.
+// ShareGL registers a GL buffer object with the device.
 func (d *Device) ShareGL(name uint32, use device.GLUse) (device.GLBuffer, error) {
 	const op = "ShareGL"
 	b := &glBuffer{dev: d, name: name, use: use}
@@ -110,7 +110,7 @@ func (d *Device) ShareGL(name uint32, use device.GLUse) (device.GLBuffer, error)
 	return b, nil
 }
 
-// registerGL lists a GL buffer, which nobody has acquired.
+// registerGL lists a GL buffer that is not acquired.
 func (d *Device) registerGL(b *glBuffer) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -189,7 +189,7 @@ func (b *glBuffer) Acquire(on device.Queue) (device.Buffer, error) {
 	return b.buffer, nil
 }
 
-// acquire is Acquire by the driver.
+// acquire is Acquire in the driver.
 func (b *glBuffer) acquire(q *Queue) (Mem, error) {
 	if err := b.check("Acquire"); err != nil {
 		return nil, err
@@ -200,7 +200,7 @@ func (b *glBuffer) acquire(q *Queue) (Mem, error) {
 	return q.withRoom(func() (Mem, error) { return b.mem.Acquire(q.stream) })
 }
 
-// check asks GL whether the buffer still is what it was.
+// check compares the buffer with its state in GL.
 func (b *glBuffer) check(op string) error {
 	switch now, is := b.gl.Buffer(b.name); {
 	case !is:
@@ -213,7 +213,7 @@ func (b *glBuffer) check(op string) error {
 	return nil
 }
 
-// Release makes the buffer GL's again.
+// Release returns the buffer to GL.
 func (b *glBuffer) Release(on device.Queue) error {
 	const op = "Release"
 	if err := b.begin(op); err != nil {
@@ -252,7 +252,7 @@ func (b *glBuffer) Release(on device.Queue) error {
 	return anyFailed(suspects)
 }
 
-// Close makes the device forget the buffer.
+// Close unregisters the buffer.
 func (b *glBuffer) Close() error {
 	const op = "Close"
 	if err := b.begin(op); err != nil {
@@ -269,7 +269,7 @@ func (b *glBuffer) Close() error {
 	return nil
 }
 
-// forget ends the buffer, which is locked.
+// forget unregisters the buffer, which is locked.
 func (b *glBuffer) forget() {
 	b.closed, b.buffer = true, nil
 	b.dev.mu.Lock()
@@ -277,7 +277,8 @@ func (b *glBuffer) forget() {
 	delete(b.dev.gl, b)
 }
 
-// lendGL notes that a GL buffer is acquired. False: it is so by another glBuffer.
+// lendGL records that a GL buffer is acquired. It returns false if another glBuffer has
+// acquired it.
 func (d *Device) lendGL(b *glBuffer) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -296,8 +297,8 @@ func (d *Device) returnGL(b *glBuffer) {
 	d.gl[b] = false
 }
 
-// closeGL gives back what is still shared with GL, as far as the context is current on the
-// calling thread. What it cannot, the driver keeps for as long as its context lives.
+// closeGL returns to GL what is still shared, where the context is current on the calling
+// thread. The driver keeps the rest for as long as its context lives.
 func (d *Device) closeGL() error {
 	d.mu.Lock()
 	all := make([]*glBuffer, 0, len(d.gl))
@@ -327,10 +328,10 @@ func (b *glBuffer) giveUp() error {
 	return errors.Join(b.Release(q), q.Close())
 }
 
-// uses are work that uses a buffer.
+// uses are the uses of a buffer by queued work.
 type uses []use
 
-// revoke frees the buffer of a glBuffer, if that was not done, and returns what uses it.
+// revoke frees the buffer of a glBuffer, unless it is free, and returns its uses.
 func (b *Buffer) revoke() uses {
 	d := b.dev
 	b.mu.Lock()
@@ -342,7 +343,7 @@ func (b *Buffer) revoke() uses {
 	return b.uses
 }
 
-// follow makes later work of a queue wait for the uses by others.
+// follow makes later work of a queue wait for uses by other queues.
 func (all uses) follow(q *Queue) error {
 	for _, u := range all {
 		if u.q == q || !u.pending() {
@@ -362,7 +363,7 @@ func (all uses) follow(q *Queue) error {
 	return nil
 }
 
-// checkUse refuses what an operation may not do with the memory of a glBuffer.
+// checkUse refuses operations that are not allowed on the memory of a glBuffer.
 func (b *glBuffer) checkUse(op, role string, writes, captured bool) error {
 	switch {
 	case captured:

@@ -9,7 +9,7 @@ import (
 	"github.com/restride/restride/device"
 )
 
-// A driver that has nothing in common with GL says so.
+// A driver that cannot share memory with GL returns an error.
 func TestNoGL(t *testing.T) {
 	dev := open(t, newFake(t))
 	_, err := dev.ShareGL(1, device.GLRead)

@@ -13,7 +13,7 @@ import (
 	"github.com/restride/restride/opencl"
 )
 
-// altered is a driver that says something else of its device.
+// altered is a driver with other properties.
 type altered struct {
 	gpu.Driver
 	gpu.Loader
@@ -57,7 +57,7 @@ func each(t *testing.T, test func(*testing.T, maker)) {
 	})
 }
 
-// open makes a device of a fake, and checks in the end that all was given back.
+// open opens a device on a fake, and finally checks that everything was released.
 func open(t testing.TB, f *fake) *gpu.Device {
 	dev := gpu.New(f)
 	t.Cleanup(func() {
@@ -74,8 +74,8 @@ func givenBack(t testing.TB, dev *gpu.Device) {
 	assert.Zero(t, dev.Held())
 }
 
-// hold keeps a fake's queue from going on until the function that it returns is
-// called, at the latest when the test ends.
+// hold keeps a fake's queue from running until the returned function is called, at the latest
+// when the test ends.
 func hold(t testing.TB, q *gpu.Queue) (letGo func()) {
 	gate := &q.Stream().(*stream).gate
 	gate.Lock()

@@ -8,8 +8,8 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// AllocHost returns host memory from and to which transfers are fast, above all those
-// of WriteAsync and ReadAsync. The device's Close frees what FreeHost did not.
+// AllocHost returns host memory for fast transfers, especially those of WriteAsync and
+// ReadAsync. The device's Close frees memory that FreeHost did not.
 func (d *Device) AllocHost(bytes int64) ([]byte, error) {
 	const op = "AllocHost"
 	if err := d.begin(op); err != nil {
@@ -72,7 +72,7 @@ func (d *Device) freeHost(h []byte) error {
 	return d.driver.FreeHost(h)
 }
 
-// hostBudget is the budget of host memory: pinned memory is beside the device's.
+// hostBudget is the budget of host memory: pinned memory is separate from the device's.
 func (d *Device) hostBudget() *budget.Budget {
 	if d.properties.Pinned {
 		return budget.Process()
@@ -80,7 +80,7 @@ func (d *Device) hostBudget() *budget.Budget {
 	return d.budget
 }
 
-// staging returns pinned memory, where the driver has some, or Go's.
+// staging returns pinned memory if the driver has any, otherwise Go's.
 func (d *Device) staging(size int64) (mem []byte, pinned bool) {
 	if d.properties.Pinned {
 		if h, err := d.newHost(size); err == nil {

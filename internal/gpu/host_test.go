@@ -11,8 +11,8 @@ import (
 	"github.com/restride/restride/internal/gpu"
 )
 
-// Pinned memory is the host's: it is to be had when the device is full. Where
-// both are one memory, it counts.
+// Pinned memory belongs to the host: it is available when the device is full. Where both are
+// one memory, it counts.
 func TestBugHostMemoryOfAFullDevice(t *testing.T) {
 	each(t, func(t *testing.T, make maker) {
 		for _, pinned := range []bool{true, false} {
@@ -37,7 +37,7 @@ func TestBugHostMemoryOfAFullDevice(t *testing.T) {
 	})
 }
 
-// Pinned memory was counted nowhere: a pipeline of large batches went past the limit.
+// Pinned memory must be counted: otherwise a pipeline of large batches exceeds the limit.
 func TestBugPinnedMemoryIsTheHosts(t *testing.T) {
 	dev := open(t, newFake(t))
 	process := budget.Process()
@@ -54,7 +54,7 @@ func TestBugPinnedMemoryIsTheHosts(t *testing.T) {
 	assert.Zero(t, dev.Held(), "it is no part of the device's")
 	require.NoError(t, dev.FreeHost(h))
 	assert.Equal(t, before, process.InUse())
-	_, err = dev.AllocHost(1) // Close frees what is left
+	_, err = dev.AllocHost(1) // Close frees the rest
 	require.NoError(t, err)
 	require.NoError(t, dev.Close())
 	assert.Equal(t, before, process.InUse())
@@ -62,7 +62,7 @@ func TestBugPinnedMemoryIsTheHosts(t *testing.T) {
 
 func TestHostMemory(t *testing.T) {
 	each(t, func(t *testing.T, open maker) {
-		dev := open(func(properties *gpu.Properties) { properties.Pinned = false }) // else it does not count
+		dev := open(func(properties *gpu.Properties) { properties.Pinned = false }) // otherwise it is not counted
 		h, err := dev.AllocHost(100)
 		require.NoError(t, err)
 		require.Len(t, h, 100)

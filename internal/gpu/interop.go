@@ -23,20 +23,19 @@ func (q *Queue) MarkUsed(buffers ...device.Buffer) error {
 	return nil
 }
 
-// Adopt makes a buffer of somebody else's memory. The size is a multiple of 4 (see
-// CheckWords). release is called when the buffer is freed, with work on it perhaps
-// under way; done, unless it is nil, when that work is over, at the latest by the
-// device's Close, perhaps in a goroutine of its own. The buffer counts in no Stats. The
-// caller is within While.
+// Adopt makes a buffer of foreign memory. The size is a multiple of 4 (see CheckWords). release
+// is called when the buffer is freed, with work on it perhaps under way; done, unless it is
+// nil, when that work is over, at the latest by the device's Close, perhaps in a goroutine of
+// its own. Stats do not count the buffer. The caller is within While.
 func Adopt(d *Device, m Mem, bytes int64, release func() error, done func()) *Buffer {
 	b := &Buffer{dev: d, size: bytes, release: release, done: done, block: &block{mem: m, size: bytes}}
 	d.register(b)
 	return b
 }
 
-// CheckWords refuses to adopt memory that is no whole number of words, which kernels
-// access. They read the whole of the 16 bytes, at an address that is a multiple of 16, in
-// which it ends, but never write beyond its end: that much of a page is always there.
+// CheckWords refuses to adopt memory that is not a whole number of words, which kernels access.
+// Kernels read the whole of the aligned 16 bytes in which the memory ends, but never write
+// beyond its end: a page always contains those bytes.
 func CheckWords(op string, bytes int64) error {
 	if bytes%4 != 0 {
 		return layout.Errorf(device.ErrUnsupported, op, "%d bytes: kernels access words of 4 bytes, of which the size must be a multiple", bytes)

@@ -11,7 +11,7 @@ import (
 	"github.com/restride/restride/internal/gpu/gputest"
 )
 
-// Memory of others is not the pool's: it goes back to them, once.
+// Foreign memory does not go to the pool: it returns to its owner, once.
 func TestAdopt(t *testing.T) {
 	dev := open(t, newFake(t))
 	q := gputest.Queue(t, dev)
@@ -43,7 +43,7 @@ func TestAdopt(t *testing.T) {
 	require.ErrorIs(t, gpu.CheckWords("Adopt", 7), device.ErrUnsupported)
 }
 
-// Work that others queued counts as the queue's.
+// Work that others queued counts as work of the queue.
 func TestBlocksWaitForOthersWork(t *testing.T) {
 	dev := open(t, newFake(t))
 	q := gputest.Queue(t, dev)

@@ -10,20 +10,20 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// Program is a kernel of the user's, as a driver has it.
+// Program is a user's kernel in a driver.
 type Program interface {
-	// Release is the last call: no work uses the kernel any more.
+	// Release is the last call: work no longer uses the kernel.
 	Release() error
 }
 
-// Launcher is implemented by streams that run kernels of the user's.
+// Launcher is implemented by streams that run users' kernels.
 type Launcher interface {
-	// LaunchProgram queues a kernel: so many blocks of so many threads. The values,
-	// one for each parameter, may change when the call has returned.
+	// LaunchProgram queues a kernel with the given numbers of blocks and threads. The values,
+	// one for each parameter, may change after the call.
 	LaunchProgram(p Program, grid, block [3]uint32, values []Value, shared uint32) error
 }
 
-// Value is what a parameter of a kernel gets: memory, local memory or bytes.
+// Value is the value of a kernel's parameter: memory, local memory or bytes.
 type Value struct {
 	Kind  Kind
 	Mem   Mem    // of a Pointer; nil: a buffer of no bytes
@@ -43,8 +43,8 @@ type Kernel struct {
 	closed bool
 }
 
-// NewKernel makes a kernel of a driver's, which the kernel's Close and the device's
-// release. The caller is within While.
+// NewKernel makes a kernel of a driver's, which is released by the kernel's Close and the
+// device's. The caller is within While.
 func NewKernel(d *Device, name string, p Program, parameters []Parameter, mostThreads uint32) *Kernel {
 	k := &Kernel{dev: d, name: name, program: p, parameters: parameters, most: mostThreads}
 	d.mu.Lock()

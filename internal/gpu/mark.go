@@ -14,8 +14,8 @@ type mark struct {
 	lo, hi int64
 }
 
-// suspects appends the outcomes that bytes [lo, hi) depend on and that are not known to
-// be good. Marks that have become needless go.
+// suspects appends the outcomes that bytes [lo, hi) depend on and that may have failed. It
+// removes marks that are no longer needed.
 func (b *Buffer) suspects(lo, hi int64, to []*outcome) []*outcome {
 	if !b.suspicious() {
 		return to
@@ -34,11 +34,11 @@ func (b *Buffer) suspects(lo, hi int64, to []*outcome) []*outcome {
 	return to
 }
 
-// suspicious is quick: false means that there are no suspects.
+// suspicious is a quick check: false means that there are no suspects.
 func (b *Buffer) suspicious() bool { return b.marked.Load() || b.dev.faulted.Load() }
 
-// depend makes bytes [lo, hi) depend on outcomes alone, if they are all overwritten, or
-// else on these outcomes, too.
+// depend makes bytes [lo, hi) depend on the outcomes: on these alone if all bytes are
+// overwritten, otherwise in addition.
 func (b *Buffer) depend(lo, hi int64, overwritten bool, on []*outcome) {
 	if len(on) == 0 && !b.marked.Load() {
 		return
@@ -96,7 +96,7 @@ func (b *Buffer) setMarks(m []mark) {
 type part struct {
 	b      *Buffer
 	lo, hi int64
-	dense  bool // each byte belongs to one element
+	dense  bool // every byte of it belongs to an element
 }
 
 // partOf returns what an operand reaches, with indices if it has some.
@@ -107,8 +107,8 @@ func partOf(o *device.Operand, by []layout.Index) part {
 	return p
 }
 
-// flowParts notes that a piece of work, which is queued, has written dst from sources: what
-// they depend on, dst depends on, and on an outcome of the work's own, if it has one.
+// flowParts records that a queued piece of work has written dst from sources: dst depends on
+// what they depend on, and on the work's own outcome, if any.
 func (q *Queue) flowParts(dst part, own *outcome, srcs []part) {
 	if q.capture != nil {
 		q.capture.note(dst, srcs)
@@ -129,6 +129,6 @@ func (q *Queue) flowParts(dst part, own *outcome, srcs []part) {
 	q.suspected = on[:0]
 }
 
-// mostSuspects is from how many outcomes on it is worthwhile to ask for them, so that they
-// become known: in chains of work for which nobody waits.
+// mostSuspects is the number of outcomes from which it pays to ask for them, in chains of work
+// that nobody waits for.
 const mostSuspects = 16

@@ -13,7 +13,7 @@ import (
 // blockAlign divides the sizes of blocks: kernels access whole vectors of 16 bytes.
 const blockAlign = 16
 
-// block is what the pool hands out: memory of the driver's.
+// block is the unit of the pool: memory of the driver.
 type block struct {
 	mem  Mem
 	size int64
@@ -25,18 +25,18 @@ type Buffer struct {
 	size    int64
 	block   *block       // nil: no bytes
 	release func() error // of adopted memory, which is not the pool's
-	done    func()       // tells the owner of adopted memory; nil: nobody asks
-	gl      *glBuffer    // that it is the memory of
+	done    func()       // tells the owner of adopted memory; nil: not needed
+	gl      *glBuffer    // the GL buffer whose memory it is
 
 	mu    sync.Mutex
 	freed bool
 	uses  []use
-	first [2]use // the uses of most buffers: few are used by more queues
+	first [2]use // the uses of most buffers: few queues use more
 
 	wrote     use // the last work that wrote the buffer
 	marks     []mark
 	firstMark [1]mark     // the marks of most buffers
-	marked    atomic.Bool // there are marks
+	marked    atomic.Bool // it has marks
 }
 
 // use is the last work of a queue that uses a buffer.
@@ -63,8 +63,8 @@ func (b *Buffer) Mem() Mem {
 // Device returns the buffer's device.
 func (b *Buffer) Device() *Device { return b.dev }
 
-// touch notes that work uses the buffer, and whether it writes there. False: the buffer
-// is freed.
+// touch records that work uses the buffer, and whether it writes there. It returns false if the
+// buffer is freed.
 func (b *Buffer) touch(by use, writes bool) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -87,7 +87,7 @@ func (b *Buffer) touch(by use, writes bool) bool {
 	return true
 }
 
-// written notes the last work that writes the buffer, which is locked.
+// written records the last work that writes the buffer, which is locked.
 func (b *Buffer) written(by use) {
 	if o := b.wrote.fault(); o != nil { // it may be overwritten in part
 		b.mark(o, 0, b.size)
@@ -95,8 +95,8 @@ func (b *Buffer) written(by use) {
 	b.wrote = by
 }
 
-// Free returns the memory to the pool when the queued work that uses it is done. It
-// waits for nothing.
+// Free returns the memory to the pool when the queued work that uses it is done, without
+// waiting.
 func (b *Buffer) Free() error {
 	if err := b.dev.begin("Free"); err != nil {
 		return err
@@ -111,7 +111,7 @@ func (b *Buffer) Free() error {
 	return err
 }
 
-// free is Free within a call. False: it has been called before.
+// free is Free within a call. It returns false if it has been called before.
 func (b *Buffer) free() (first bool, err error) {
 	d := b.dev
 	b.mu.Lock()
@@ -133,7 +133,7 @@ func (b *Buffer) free() (first bool, err error) {
 	return true, nil
 }
 
-// drop returns the memory to the pool, or to its owner, at once.
+// drop returns the memory to the pool, or to its owner, immediately.
 func (b *Buffer) drop() error {
 	switch {
 	case b.release != nil:
@@ -154,8 +154,8 @@ func (d *Device) Alloc(bytes int64) (device.Buffer, error) { return d.alloc(byte
 // work of the queue may still be using its memory.
 func (q *Queue) Alloc(bytes int64) (device.Buffer, error) { return q.dev.alloc(bytes, q) }
 
-// alloc returns a buffer. A queue is given if work on the buffer will come after all
-// work that the queue has now.
+// alloc returns a buffer. A queue is given if all work on the buffer will follow the queue's
+// present work.
 func (d *Device) alloc(bytes int64, after *Queue) (device.Buffer, error) {
 	if err := d.begin("Alloc"); err != nil {
 		return nil, err
@@ -185,14 +185,14 @@ func (d *Device) alloc(bytes int64, after *Queue) (device.Buffer, error) {
 	return b, nil
 }
 
-// register lists a buffer as live.
+// register adds a buffer to the live ones.
 func (d *Device) register(b *Buffer) {
 	d.mu.Lock()
 	d.buffers[b] = struct{}{}
 	d.mu.Unlock()
 }
 
-// checkSize refuses a size that no single allocation can have.
+// checkSize refuses a size that exceeds the limit of a single allocation.
 func (d *Device) checkSize(op string, bytes int64) error {
 	most := d.properties.Info.MaxAlloc &^ (blockAlign - 1)
 	switch {
@@ -208,22 +208,21 @@ func (d *Device) checkSize(op string, bytes int64) error {
 // hold.
 func (d *Device) idleCap() int64 { return min(1<<30, max(d.properties.Info.Memory/8, 1<<20)) }
 
-// trim gives idle blocks back to the driver, those of deferred frees too whose work is
-// known to be done, for another device's or the host's sake. A device that is being
-// closed does so itself.
+// trim returns idle blocks to the driver, including deferred frees whose work is known to be
+// done, for another device or the host. A device that is being closed does so itself.
 func (d *Device) trim() {
-	// TryRLock: the caller may be a call of this device, for which Close waits.
+	// TryRLock: the caller may be a call of this device, which Close waits for.
 	if !d.life.TryRLock() {
 		return
 	}
 	defer d.life.RUnlock()
 	if !d.closed.Load() {
 		d.deferred.collect(d)
-		_ = d.trimPool() // an error of the driver's is told by the next call of the owner
+		_ = d.trimPool() // the owner's next call returns an error of the driver
 	}
 }
 
-// trimPool gives all idle memory back to the system.
+// trimPool returns all idle memory to the system.
 func (d *Device) trimPool() error {
 	err := d.pool.Trim()
 	if t, ok := d.driver.(Trimmer); ok {
@@ -236,7 +235,7 @@ func (d *Device) newBlock(size int64) (*block, error) {
 	if most := d.properties.Info.MaxAlloc &^ (blockAlign - 1); most > 0 {
 		size = min(size, most) // rounding may have exceeded it
 	}
-	if err := d.budget.Take("Alloc", size); err != nil { // a driver that takes the host's memory may not refuse
+	if err := d.budget.Take("Alloc", size); err != nil { // a driver that allocates host memory may not refuse
 		return nil, err
 	}
 	mem, err := d.driver.Alloc(size)

@@ -12,8 +12,8 @@ import (
 	"github.com/restride/restride/internal/gpu/gputest"
 )
 
-// Memory is bounded by what the device says it has: drivers that take it from
-// the host would rather have the process killed.
+// Memory is bounded by the device's reported size: drivers that allocate host memory would
+// rather have the process killed than refuse.
 func TestOutOfMemory(t *testing.T) {
 	each(t, func(t *testing.T, open maker) {
 		most := int64(0)
@@ -30,9 +30,9 @@ func TestOutOfMemory(t *testing.T) {
 		assert.ErrorContains(t, err, "1048576 bytes")
 		assert.ErrorContains(t, err, "8388608")
 		for _, b := range all {
-			require.NoError(t, b.Free()) // their work may be going on
+			require.NoError(t, b.Free()) // their work may be in progress
 		}
-		b := gputest.Alloc(t, dev, 8<<20) // waits, empties the pool, and asks again
+		b := gputest.Alloc(t, dev, 8<<20) // waits, empties the pool, and retries
 		require.NoError(t, b.Free())
 
 		_, err = dev.Alloc(most + 1)

@@ -17,7 +17,7 @@ func (q *Queue) Copy(dst, src device.Operand) error {
 	defer q.mu.Unlock()
 	c := newCall(planner.OpCopy, operands{&dst, &src})
 	e := q.launches.Find(&c.Operation)
-	if e != nil { // then types, shapes and strides are right
+	if e != nil { // then types, shapes and strides are valid
 		if err := backend.CheckCopyBuffers(&dst, &src); err != nil {
 			return err
 		}
@@ -109,7 +109,7 @@ func (q *Queue) put(dst, src, at *device.Operand, how device.Reduction, by []lay
 	return nil
 }
 
-// Map sets the elements of dst to those of table whose numbers src's are.
+// Map sets each element of dst to the element of table that src's element indexes.
 func (q *Queue) Map(dst, src, table device.Operand) error {
 	if err := q.begin("Map"); err != nil {
 		return err
@@ -122,7 +122,7 @@ func (q *Queue) Map(dst, src, table device.Operand) error {
 	return q.run(&c, nil)
 }
 
-// Where sets the elements of dst to those of a where cond is true, and of b elsewhere.
+// Where sets each element of dst to the element of a where cond is true, and of b elsewhere.
 func (q *Queue) Where(dst, cond, a, b device.Operand) error {
 	if err := q.begin("Where"); err != nil {
 		return err

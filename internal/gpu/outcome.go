@@ -9,20 +9,20 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// outcome is how a piece of work ended, which the host learns late: an index out of range,
-// or a fault of the device. Buffers refer to the outcomes that their contents depend on
-// (see mark).
+// outcome is the result of a piece of work, which the host learns late: an index out of range,
+// or a fault of the device. Buffers refer to the outcomes that their contents depend on (see
+// mark).
 type outcome struct {
 	q     *Queue
 	state atomic.Uint32
 	told  atomic.Bool // a call has returned err
-	err   error       // of a failed one; written before state
+	err   error       // of a failed outcome; written before state
 
-	// Of a take or put, guarded by the queue's records:
+	// For a take or put, guarded by the queue's records:
 	page  *page
-	at    int64       // where host memory of the page has its status,
-	asked uint64      // once work up to this number is done; 0: that is yet to be queued
-	after *queueEvent // an event behind that, if there is one
+	at    int64       // the offset in host memory of the page where its status
+	asked uint64      // arrives with work up to this number; 0: not queued yet
+	after *queueEvent // an event after that, if any
 }
 
 // The states of an outcome.
@@ -32,22 +32,22 @@ const (
 	failed
 )
 
-// records are what became of a queue's work. They are read by the calls of other queues,
-// too, whose work depends on it: hence a lock of their own, which comes after all others
-// but the driver's.
+// records are the outcomes of a queue's work. Calls of other queues whose work depends on it
+// read them, too: therefore they have a lock of their own, which comes after all others except
+// the driver's.
 type records struct {
 	mu     sync.Mutex
 	faults []fault
-	untold []*outcome // that failed, for Wait to return
+	untold []*outcome // failed outcomes, for Wait to return
 }
 
-// fault is work that may have failed with the device: the numbers in (after, upTo].
+// fault is a range of work that may have failed with the device: the numbers in (after, upTo].
 type fault struct {
 	after, upTo uint64
 	*outcome
 }
 
-// open is the upTo of a fault that may still reach the work that is queued.
+// open is the upTo of a fault that may still reach queued work.
 const open = math.MaxUint64
 
 // mostUntold bounds the errors that are kept for a Wait that may never come.
@@ -76,8 +76,8 @@ func (o *outcome) tell() error {
 	return o.err
 }
 
-// known reports whether the outcome is known, if need be by a look at what the device
-// has noted. It does not wait.
+// known reports whether the outcome is known, if necessary by reading the status. It does not
+// wait.
 func (o *outcome) known() bool {
 	if o.state.Load() != unknown {
 		return true
@@ -95,7 +95,7 @@ func (o *outcome) known() bool {
 	return o.state.Load() != unknown
 }
 
-// look reads the status, if it has come with the work up to a number. The records are
+// look reads the status, if it has arrived with the work up to a number. The records are
 // locked.
 func (o *outcome) look(upTo uint64) {
 	if o.state.Load() == unknown && o.asked > 0 && o.asked <= upTo && o.q.faultAt(o.asked) == nil {
@@ -103,7 +103,7 @@ func (o *outcome) look(upTo uint64) {
 	}
 }
 
-// end makes an outcome of a take or put known. The records are locked.
+// end records the outcome of a take or put. The records are locked.
 func (o *outcome) end(err error) {
 	o.page.known++
 	if err == nil {
@@ -114,7 +114,7 @@ func (o *outcome) end(err error) {
 	o.fail(err)
 }
 
-// wait returns the outcome's error, and waits for its queue if it is not known. The
+// wait returns the outcome's error, and waits for its queue if the outcome is unknown. The
 // caller holds no queue's lock.
 func (o *outcome) wait() error {
 	var fault *outcome
@@ -149,7 +149,7 @@ func waitAll(all []*outcome) error {
 	return nil
 }
 
-// anyFailed returns the error of one that is known to have failed.
+// anyFailed returns the error of an outcome that is known to have failed.
 func anyFailed(all []*outcome) error {
 	for _, o := range all {
 		if o.known() && o.state.Load() == failed {
@@ -159,8 +159,8 @@ func anyFailed(all []*outcome) error {
 	return nil
 }
 
-// faulted notes that work which is not known to be done, up to a number, may have
-// failed. The records are locked.
+// faulted records that work up to a number, unless known to be done, may have failed. The
+// records are locked.
 func (q *Queue) faulted(upTo uint64, err error) *outcome {
 	o := &outcome{q: q}
 	o.fail(err)
@@ -169,9 +169,9 @@ func (q *Queue) faulted(upTo uint64, err error) *outcome {
 	return o
 }
 
-// passed notes that a point of the stream was reached, with the error of an event there,
-// and returns the fault of the work before it, if there is one. The work behind the point
-// may have used what failed: it is as suspect, until a wait for all of it.
+// passed records that a point of the stream was reached, with the error of an event there, and
+// returns the fault of the work before it, if any. Work after the point may have used the
+// results: it is as suspect, until a wait for all of it.
 func (q *Queue) passed(seq uint64, err error) *outcome {
 	q.records.mu.Lock()
 	defer q.records.mu.Unlock()
@@ -202,8 +202,8 @@ func (q *Queue) faultAt(seq uint64) *outcome {
 	return nil
 }
 
-// firstUntold returns the first error that no call has returned, and forgets the others:
-// readers of what they spoil still get them.
+// firstUntold returns the first error that no call has returned, and drops the others: readers
+// of the bytes that they affect still get them.
 func (q *Queue) firstUntold() (err error) {
 	q.records.mu.Lock()
 	defer q.records.mu.Unlock()
@@ -217,8 +217,8 @@ func (q *Queue) firstUntold() (err error) {
 	return err
 }
 
-// closeFaults ends the reach of faults that an event told of, at the work that is queued:
-// a wait for it will tell of others. The queue is locked.
+// closeFaults limits faults reported by an event to the work queued so far: a wait for it
+// reports others. The queue is locked.
 func (q *Queue) closeFaults(seq uint64) {
 	if !q.dev.faulted.Load() {
 		return

@@ -15,8 +15,8 @@ import (
 // readOf reads the first bytes of a buffer.
 func readOf(q *gpu.Queue, b device.Buffer) error { return q.Read(make([]byte, 8), b, 0) }
 
-// TestBugLateErrorsGoAstray: once, whoever waited first got the error of whoever was wrong,
-// and a second read of what was wrong gave none.
+// TestBugLateErrorsGoAstray: the error of a piece of work goes to those that depend on it, not
+// to whoever waits first, and a second read of invalid bytes fails again.
 func TestBugLateErrorsGoAstray(t *testing.T) {
 	dev := open(t, newFake(t))
 	q := gputest.Queue(t, dev)
@@ -44,7 +44,7 @@ func TestBugLateErrorsGoAstray(t *testing.T) {
 	}
 	require.NoError(t, q.Wait(), "it was told")
 
-	// What is written over is right again, all of it or a part.
+	// Overwritten bytes are valid again, in whole or in part.
 	require.NoError(t, q.Write(wrong, 2, make([]byte, 4)))
 	require.NoError(t, q.CheckBuffer(wrong, 2, 4))
 	require.Error(t, q.CheckBuffer(wrong, 0, 2))
@@ -55,7 +55,7 @@ func TestBugLateErrorsGoAstray(t *testing.T) {
 	require.NoError(t, readOf(q, copied))
 }
 
-// Who reads on another queue, behind an event, needs no wait for later work of the first.
+// A read on another queue, after an event, does not wait for later work of the first.
 func TestOutcomesAcrossQueues(t *testing.T) {
 	dev := open(t, newFake(t))
 	q, other := gputest.Queue(t, dev), gputest.Queue(t, dev)
@@ -71,15 +71,15 @@ func TestOutcomesAcrossQueues(t *testing.T) {
 	letGo()
 	q.Stream().(*stream).busy.Wait()
 	letGo = hold(t, q)
-	gputest.Fill(t, q, a, 1) // later work, which does not end
+	gputest.Fill(t, q, a, 1) // later work, which does not finish
 	require.ErrorContains(t, readOf(other, c), "index 9 is outside")
 	letGo()
 
-	// Without an event, the first queue is waited for.
+	// Without an event, the read waits for the first queue.
 	require.NoError(t, q.Take(d, s, i, by))
 	require.NoError(t, readOf(other, b))
 
-	// Nobody can tell of a queue that was closed while the driver failed.
+	// The outcome is unknown for a queue that was closed while the driver failed.
 	f := newFake(t)
 	dev = open(t, f)
 	q, other = gputest.Queue(t, dev), gputest.Queue(t, dev)
@@ -91,8 +91,8 @@ func TestOutcomesAcrossQueues(t *testing.T) {
 	require.ErrorContains(t, readOf(other, b), "closed before it was known")
 }
 
-// A fault of the device is an error of what the work before it has written, and of what
-// was made of that, each time; not of other buffers, nor of what is written later.
+// A fault of the device is an error of all bytes that the work before it has written, and of
+// bytes derived from them, at each read; not of other buffers, nor of bytes written later.
 func TestFaultsFollowBuffers(t *testing.T) {
 	for name, tell := range map[string]func(*testing.T, *fake, *gpu.Queue) error{
 		"Wait": func(t *testing.T, f *fake, q *gpu.Queue) error { return q.Wait() },
@@ -134,7 +134,7 @@ func TestFaultsFollowBuffers(t *testing.T) {
 	}
 }
 
-// What failed while its way to the host was queued is asked for again.
+// A status whose transfer to the host failed is asked for again.
 func TestOutcomesAfterFaults(t *testing.T) {
 	f := newFake(t)
 	dev := open(t, f)
@@ -152,7 +152,7 @@ func TestOutcomesAfterFaults(t *testing.T) {
 	}
 }
 
-// More takes than there are slots wait, and each has its own outcome.
+// Takes beyond the number of slots wait, and each has its own outcome.
 func TestManyOutcomes(t *testing.T) {
 	dev := open(t, newFake(t))
 	q := gputest.Queue(t, dev)
@@ -176,19 +176,19 @@ func TestManyOutcomes(t *testing.T) {
 	}
 	require.NoError(t, errors.Join(readOf(q, all[1]), q.Wait()))
 
-	// A chain for which nobody waits does not gather outcomes without end.
+	// A chain that nobody waits for does not accumulate outcomes without bound.
 	for k := range n {
 		d, s, i, by := gputest.Take(all[(k+1)%2], all[k%2], at)
 		require.NoError(t, q.Take(d, s, i, by))
 		if k%10 == 0 {
-			q.Stream().(*stream).busy.Wait() // the device is not behind
+			q.Stream().(*stream).busy.Wait() // so that the device is not behind
 		}
 		require.Less(t, all[(k+1)%2].Marks(), 100)
 	}
 	require.NoError(t, q.Wait())
 }
 
-// What another device has copied is as wrong as its source.
+// Bytes that another device has copied are as invalid as their source.
 func TestPeerOutcomes(t *testing.T) {
 	p := newPair(t)
 	src, at := gputest.Alloc(t, p.devs[0], 64), gputest.Alloc(t, p.devs[0], 64)
@@ -202,8 +202,7 @@ func TestPeerOutcomes(t *testing.T) {
 	require.NoError(t, readOf(p.queues[1], p.bufs[1]))
 }
 
-// A transfer that fails on the way is an error of the buffer that it was for, though only
-// a later write looks.
+// A transfer that fails in flight is an error of its buffer, even if only a later write polls.
 func TestStagedWritesThatFail(t *testing.T) {
 	f := newFake(t)
 	dev := open(t, f)
@@ -220,18 +219,18 @@ func TestStagedWritesThatFail(t *testing.T) {
 	require.NoError(t, readOf(q, other))
 }
 
-// What an event told of a fault may not have come to the host: it is not believed, and is
-// asked for again.
+// A status that an event with a fault announced may not have reached the host: it is ignored,
+// and asked for again.
 func TestOutcomesThatDidNotCome(t *testing.T) {
 	f := newFake(t)
 	dev := open(t, f)
 	q := gputest.Queue(t, dev)
 	a, b, at := gputest.Alloc(t, dev, 64), gputest.Alloc(t, dev, 64), gputest.Alloc(t, dev, 64)
 	d, s, i, by := gputest.Take(b, a, at)
-	require.NoError(t, q.Take(d, s, i, by)) // has its page cleared
+	require.NoError(t, q.Take(d, s, i, by)) // its page has been cleared
 	require.NoError(t, q.Wait())
 	f.then("work", func() error { return nil }) // the take
-	f.fail("work", errWork)                     // the way to the host
+	f.fail("work", errWork)                     // the transfer to the host
 	q.Stream().(*stream).noted = [2]int64{9, 8}
 	require.NoError(t, q.Take(d, s, i, by))
 	f.fail("EventWait", errWork)
@@ -239,11 +238,11 @@ func TestOutcomesThatDidNotCome(t *testing.T) {
 	e, err := q.Record()
 	require.NoError(t, err)
 	require.ErrorIs(t, e.Wait(), errWork)
-	require.ErrorIs(t, q.CheckBuffer(b, 0, 8), errWork) // which Finish tells, too
+	require.ErrorIs(t, q.CheckBuffer(b, 0, 8), errWork) // which Finish returns, too
 	require.ErrorContains(t, q.CheckBuffer(b, 0, 8), "index 9 is outside")
 }
 
-// Every operation hands on what is wrong with whatever it reads, to all that it writes.
+// Every operation passes errors on from all its inputs to all its outputs.
 func TestOutcomesOfOperations(t *testing.T) {
 	dev := open(t, newFake(t))
 	q := gputest.Queue(t, dev)
@@ -264,8 +263,8 @@ func TestOutcomesOfOperations(t *testing.T) {
 	skips.OutOfRange = layout.OutOfRangeSkip
 	for name, op := range map[string]struct {
 		operands []device.Operand
-		writes   int // how many of the first operands
-		reads    int // from which on
+		writes   int // the number of leading operands that it writes
+		reads    int // the index of the first operand that it reads
 		call     func(o []device.Operand) error
 	}{
 		"Copy":    {[]device.Operand{of(f), of(f)}, 1, 1, func(o []device.Operand) error { return q.Copy(o[0], o[1]) }},
@@ -282,7 +281,7 @@ func TestOutcomesOfOperations(t *testing.T) {
 			return q.Quantize(o[0], o[2], device.Quantization{Scale: o[1], FindScale: true})
 		}},
 		"Take": {[]device.Operand{of(f), of(f, 0), of(at)}, 1, 1, func(o []device.Operand) error { return q.Take(o[0], o[1], o[2], by) }},
-		// Elements that are skipped stay as they are: dst is read, too.
+		// Skipped elements keep their values: dst is read, too.
 		"TakeSome": {[]device.Operand{of(f), of(f, 0), of(at)}, 1, 0, func(o []device.Operand) error { return q.Take(o[0], o[1], o[2], skips) }},
 		"Put":      {[]device.Operand{of(f, 0), of(f), of(at)}, 1, 0, func(o []device.Operand) error { return q.Put(o[0], o[1], o[2], device.ReduceSet, by) }},
 		"Add":      {[]device.Operand{of(f, 0), of(f), of(at)}, 1, 0, func(o []device.Operand) error { return q.Put(o[0], o[1], o[2], device.ReduceAdd, by) }},

@@ -13,7 +13,7 @@ import (
 	"github.com/restride/restride/internal/gpu/gputest"
 )
 
-// owned adopts memory, and counts what its owner is told.
+// owned adopts memory, and counts the notifications of its owner.
 func owned(t *testing.T, dev *gpu.Device) (b *gpu.Buffer, told *atomic.Int64) {
 	told = new(atomic.Int64)
 	require.NoError(t, gpu.While(dev, "Adopt", func() error {
@@ -51,8 +51,8 @@ func TestOwnerIsToldAfterTheWork(t *testing.T) {
 	assert.Eventually(t, func() bool { return dev.DeferredFrees() == 0 }, time.Minute, time.Millisecond)
 }
 
-// TestBugOwnerToldBesideClose: the owner of memory that was freed while Close of the device
-// waited for the call was told at once, with work under way.
+// TestBugOwnerToldBesideClose: memory is freed while the device's Close waits for the call; its
+// owner must be told only after the work in progress.
 func TestBugOwnerToldBesideClose(t *testing.T) {
 	dev := gpu.New(newFake(t))
 	q := gputest.Queue(t, dev)
@@ -93,7 +93,7 @@ func TestOwnerIsToldByClose(t *testing.T) {
 	assert.EqualValues(t, 1, told.Load())
 }
 
-// What a replay uses is in use until the replay is closed.
+// The buffers of a replay are in use until the replay is closed.
 func TestOwnerWaitsForReplays(t *testing.T) {
 	f := newFake(t)
 	dev := gpu.New(&recorder{fake: f})

@@ -8,26 +8,25 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// Peer is implemented by streams that copy from another device's memory. Their
-// WaitFor takes events of the streams that they reach, too.
+// Peer is implemented by streams that copy from another device's memory. Their WaitFor accepts
+// events of the streams that they reach, too.
 type Peer interface {
 	// Reaches reports whether CopyPeer works from memory of the other stream's
 	// device.
 	Reaches(from Stream) bool
-	// CopyPeer queues a copy from memory of the device of the stream from, on which
-	// nothing is queued.
+	// CopyPeer queues a copy from memory of the device of the stream from, on which it queues
+	// nothing.
 	CopyPeer(dst Mem, dstOff int64, from Stream, src Mem, srcOff, bytes int64) error
 }
 
-// queueNumber is the number of the newest queue. Of two queues, that with the smaller
-// number is locked first.
+// queueNumber is the number of the newest queue. Of two queues, the one with the smaller number
+// is locked first.
 var queueNumber atomic.Uint64
 
-// CopyPeer copies bytes of a buffer of another device, without the host. Both streams
-// wait: this one before the copy, which sees the source as it is now, and the
-// source's until after it, so that the source stays as it is. The latter wait is work
-// of the source's queue that uses the source: no device looks at another's queues to
-// know what is in use.
+// CopyPeer copies bytes of a buffer of another device, without the host. Both streams wait:
+// this one before the copy, which reads the source's present content, and the source's until
+// after it, so that the content does not change. The latter wait is work of the source's queue
+// that uses the source: a device does not poll another's queues for uses.
 func (q *Queue) CopyPeer(dst device.Buffer, dstOff int64, src device.Buffer, srcOff, bytes int64, from device.Queue) error {
 	const op = "CopyPeer"
 	p, can := q.stream.(Peer)
@@ -80,13 +79,13 @@ func (q *Queue) copyPeer(p Peer, to *block, dstOff int64, s *Queue, from *block,
 		return err
 	}
 	if err := follow(s.stream, q.stream); err != nil {
-		q.drain(q.seq) // the source's queue does not know that the source is used
+		q.drain(q.seq) // the source's queue does not know of the use
 		return err
 	}
 	return nil
 }
 
-// follow makes later work of a stream wait for all work that another has so far.
+// follow makes later work of a stream wait for all present work of another.
 func follow(later, before Stream) error {
 	e, err := before.Record()
 	if err != nil {

@@ -46,13 +46,12 @@ func newPair(t testing.TB) *pair {
 	return p
 }
 
-// copyOver copies all from the first device to the second.
+// copyOver copies everything from the first device to the second.
 func (p *pair) copyOver() error {
 	return p.queues[1].CopyPeer(p.bufs[1], 0, p.bufs[0], 0, 64, p.queues[0])
 }
 
-// A copy comes after what either queue has before, and before what they have
-// afterwards.
+// A copy follows all earlier work of both queues, and precedes their later work.
 func TestPeerOrder(t *testing.T) {
 	p := newPair(t)
 	first, second := gputest.Random(64, 1), gputest.Random(64, 2)
@@ -81,8 +80,8 @@ func TestPeerOrder(t *testing.T) {
 	}
 }
 
-// The source may be freed at once: its memory is not used again, nor given back,
-// before the copy is done.
+// The source may be freed at once: its memory is neither reused nor released before the copy is
+// done.
 func TestPeerFree(t *testing.T) {
 	p := newPair(t)
 	want := gputest.Random(64, 3)
@@ -90,7 +89,7 @@ func TestPeerFree(t *testing.T) {
 	letGo := hold(t, p.queues[1])
 	require.NoError(t, p.copyOver())
 	require.NoError(t, p.bufs[0].Free())
-	for range 3 { // with its own queue idle but for the copy
+	for range 3 { // with its own queue idle except for the copy
 		p.devs[0].Sweep()
 		time.Sleep(time.Millisecond)
 	}
@@ -104,7 +103,7 @@ func TestPeerFree(t *testing.T) {
 	assert.Zero(t, p.devs[0].DeferredFrees())
 }
 
-// Either device may be closed with a copy in flight, which is waited for.
+// Either device may be closed with a copy in flight, and waits for it.
 func TestPeerClose(t *testing.T) {
 	for i, side := range []string{"Source", "Destination"} {
 		t.Run(side, func(t *testing.T) {
@@ -131,7 +130,7 @@ func TestPeerClose(t *testing.T) {
 	}
 }
 
-// What breaks a rule is refused, and nothing is queued.
+// A call that breaks a rule is refused, and queues nothing.
 func TestPeerRules(t *testing.T) {
 	p := newPair(t)
 	q, from := p.queues[1], p.queues[0]
@@ -162,14 +161,14 @@ func TestPeerRules(t *testing.T) {
 	}
 	assert.Zero(t, p.devs[1].Stats().PeerCopies)
 
-	// No bytes are no work, but are counted.
+	// A copy of no bytes queues no work, but is counted.
 	p.fakes[0].fail("Record", errors.New("nothing is to be queued"))
 	empty := gputest.Alloc(t, p.devs[0], 0)
 	require.NoError(t, q.CopyPeer(p.bufs[1], 64, empty, 0, 0, from))
 	assert.EqualValues(t, 1, p.devs[1].Stats().PeerCopies)
 }
 
-// A call of the driver that fails leaves no copy behind that nobody knows of.
+// A failed call of the driver does not leave an unrecorded copy behind.
 func TestPeerFailures(t *testing.T) {
 	for name, fail := range map[string]struct {
 		side   int
@@ -186,7 +185,7 @@ func TestPeerFailures(t *testing.T) {
 			}
 			p.fakes[fail.side].fail(call, bad)
 			require.ErrorIs(t, p.copyOver(), bad)
-			require.NoError(t, p.bufs[0].Free()) // a copy in flight would be found by the fake
+			require.NoError(t, p.bufs[0].Free()) // the fake would detect a copy in flight
 			p.devs[0].Sweep()
 			got := gputest.Read(t, p.queues[1], p.bufs[1])
 			if !fail.copied {
@@ -205,8 +204,7 @@ func TestPeerFailures(t *testing.T) {
 	require.NoError(t, p.queues[1].Wait())
 }
 
-// Copies in both directions at once, with all else: nobody waits for a lock in a
-// circle.
+// Concurrent copies in both directions, with other calls: no deadlock.
 func TestPeerBothWays(t *testing.T) {
 	p := newPair(t)
 	var group sync.WaitGroup

@@ -9,7 +9,7 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// Preload makes kernels ready before they are needed: see device.Preloader.
+// Preload loads kernels before they are needed: see device.Preloader.
 func (d *Device) Preload(types ...layout.DType) error {
 	if err := d.begin("Preload"); err != nil {
 		return err

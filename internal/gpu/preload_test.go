@@ -12,7 +12,7 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// Preload loads each kernel once, tells of all that fail, and loads the others.
+// Preload loads each kernel once, returns the errors of all that fail, and loads the others.
 func TestPreload(t *testing.T) {
 	f := newFake(t)
 	dev := open(t, f)

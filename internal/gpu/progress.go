@@ -2,18 +2,18 @@ package gpu
 
 import "runtime"
 
-// probe is an event behind the work up to a number, by which a queue learns how far
-// it is without a wait; nil: there is none.
+// probe is an event after the work up to a number, by which a queue learns its progress without
+// a wait; nil: there is none.
 type probe struct {
 	event Event
 	seq   uint64
 }
 
-// want notes that the end of work up to a number is of interest.
+// want records that the end of work up to a number is of interest.
 func (q *Queue) want(seq uint64) { raise(&q.wanted, seq) }
 
-// poll looks how far the queue is, by a probe. It does not wait, not even for the
-// queue's lock: a later call will poll.
+// poll checks the queue's progress, by a probe. It does not wait, even for the queue's lock: a
+// later call will poll.
 func (q *Queue) poll() {
 	if q.done.Load() >= q.wanted.Load() || !q.mu.TryLock() {
 		return
@@ -46,8 +46,8 @@ func (q *Queue) catchUp() {
 	}
 }
 
-// reached notes that work up to a number is done, and releases what it used. The
-// queue is locked.
+// reached records that work up to a number is done, and releases its resources. The queue is
+// locked.
 func (q *Queue) reached(seq uint64) {
 	raise(&q.done, seq)
 	done := q.done.Load()

@@ -10,7 +10,7 @@ import (
 	"github.com/restride/restride/internal/gpu/gputest"
 )
 
-// Without Wait, a probe tells that work is done.
+// Without Wait, a probe shows that work is done.
 func TestProbe(t *testing.T) {
 	f := newFake(t)
 	dev := open(t, f)

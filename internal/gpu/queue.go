@@ -37,12 +37,12 @@ type Queue struct {
 	replays  map[*replay]struct{}
 	borrowed Borrowed // nil: the stream is nobody else's
 
-	// For flow, so that it allocates nothing.
+	// Used by flow, to avoid allocations.
 	parts     []part
 	suspected []*outcome
 }
 
-// mostLaunches is the most launches that a queue keeps planned.
+// mostLaunches is the most plans of launches that a queue keeps.
 const mostLaunches = 1024
 
 // Stream returns the queue's stream.
@@ -87,7 +87,7 @@ func lentOutError(op string) error {
 // written is the role of a buffer that a call writes.
 const written = "dst"
 
-// use notes that the next piece of work uses a buffer, and writes it if that is its role.
+// use records that the next piece of work uses a buffer, and writes it if the role says so.
 func (q *Queue) use(op, role string, b device.Buffer) (*Buffer, error) {
 	return q.useAs(op, role, b, role == written)
 }
@@ -139,7 +139,7 @@ func (q *Queue) Write(dst device.Buffer, off int64, src []byte) error {
 		if err = q.upload(b.block, off, src); err == nil {
 			err = q.waitForWork()
 		}
-		runtime.KeepAlive(src) // nothing else may refer to it
+		runtime.KeepAlive(src) // there may be no other reference to it
 	default:
 		err = q.stage(b.block, off, src)
 	}
@@ -164,7 +164,7 @@ func (q *Queue) Read(dst []byte, src device.Buffer, off int64) error {
 	return nil
 }
 
-// read is Read but for what the bytes depend on, which it returns.
+// read is Read, and returns the outcomes that the bytes depend on instead of waiting for them.
 func (q *Queue) read(dst []byte, src device.Buffer, off int64) ([]*outcome, error) {
 	if err := q.begin("Read"); err != nil {
 		return nil, err
@@ -179,7 +179,7 @@ func (q *Queue) read(dst []byte, src device.Buffer, off int64) ([]*outcome, erro
 		return nil, err
 	}
 	err = q.waitForWork()
-	runtime.KeepAlive(dst) // nothing else may refer to it
+	runtime.KeepAlive(dst) // there may be no other reference to it
 	return b.suspects(off, off+n, nil), err
 }
 
@@ -198,8 +198,8 @@ func (q *Queue) CheckBuffer(of device.Buffer, off, n int64) error {
 	return waitAll(b.suspects(off, off+n, nil))
 }
 
-// upload queues a transfer to a block; the caller keeps the host memory alive.
-// Drivers that allocate at the first use may only now be out of memory.
+// upload queues a transfer to a block; the caller keeps the host memory alive. Drivers that
+// allocate at first use may run out of memory only here.
 func (q *Queue) upload(b *block, off int64, src []byte) error {
 	err := q.stream.Upload(b.mem, off, src)
 	if isMemory(err) {
@@ -209,7 +209,7 @@ func (q *Queue) upload(b *block, off int64, src []byte) error {
 	return err
 }
 
-// download is upload the other way.
+// download is upload in the other direction.
 func (q *Queue) download(dst []byte, b *block, off int64) error {
 	err := q.stream.Download(dst, b.mem, off)
 	if isMemory(err) {
@@ -221,7 +221,7 @@ func (q *Queue) download(dst []byte, b *block, off int64) error {
 
 func isMemory(err error) bool { return err != nil && errors.Is(err, device.ErrOutOfMemory) }
 
-// makeRoom frees what memory it can, for a piece of work that is yet to be queued.
+// makeRoom frees what memory it can, for a piece of work that is not queued yet.
 func (q *Queue) makeRoom() {
 	q.drain(q.seq - 1)
 	for _, other := range q.dev.openQueues() {
@@ -231,8 +231,8 @@ func (q *Queue) makeRoom() {
 	_ = q.dev.trimPool()
 }
 
-// withRoom calls f, which allocates memory that is not the pool's: once more, after
-// makeRoom, if there is none.
+// withRoom calls f, which allocates memory outside the pool: once more, after makeRoom, if
+// memory is short.
 func (q *Queue) withRoom(f func() (Mem, error)) (Mem, error) {
 	m, err := f()
 	if isMemory(err) {
@@ -242,14 +242,14 @@ func (q *Queue) withRoom(f func() (Mem, error)) (Mem, error) {
 	return m, q.noRoom(err)
 }
 
-// loadParameters returns what copies a launch's parameters to the device.
+// loadParameters returns a function that copies a launch's parameters to the device.
 func (q *Queue) loadParameters(l Loader) func(parameters []byte) (Mem, error) {
 	return func(parameters []byte) (Mem, error) {
 		return q.withRoom(func() (Mem, error) { return l.LoadParameters(parameters) })
 	}
 }
 
-// noRoom adds to an error for want of memory how much of it is held.
+// noRoom adds the amount of held memory to an out-of-memory error.
 func (q *Queue) noRoom(err error) error {
 	if !isMemory(err) {
 		return err
@@ -291,15 +291,14 @@ func (q *Queue) Wait() error {
 	return q.finish()
 }
 
-// finish waits for all work, and returns the first error of it that is yet to be
-// returned.
+// finish waits for all work, and returns the first error that has not been returned.
 func (q *Queue) finish() error {
 	_, err := q.drain(q.seq)
 	return cmp.Or(q.firstUntold(), err)
 }
 
-// waitForWork waits for all work. An error of the device's is returned, as nobody knows
-// whose it is; those of takes and puts reach who depends on them.
+// waitForWork waits for all work. It returns an error of the device, which cannot be
+// attributed; errors of takes and puts go to those that depend on them.
 func (q *Queue) waitForWork() error {
 	if fault, _ := q.drain(q.seq); fault != nil {
 		return fault.tell()
@@ -307,12 +306,12 @@ func (q *Queue) waitForWork() error {
 	return nil
 }
 
-// drain waits for all that is queued, after which work up to a number is done: not
-// the last piece, where it or a part of it is yet to be queued. The error says why the
-// outcomes of takes and puts are not known.
+// drain waits for all queued work, after which work up to a number is done: not the last piece,
+// if it is not yet queued completely. The error says why the outcomes of takes and puts are not
+// known.
 func (q *Queue) drain(seq uint64) (fault *outcome, notAsked error) {
 	if q.capture != nil || q.lentOut() {
-		return nil, nil // a capture may not be waited for, and none of it runs
+		return nil, nil // a capture must not be waited for, and none of it runs
 	}
 	q.dev.counters.Wait()
 	q.closeFaults(seq)
@@ -326,7 +325,7 @@ func (q *Queue) drain(seq uint64) (fault *outcome, notAsked error) {
 		q.look()
 	}
 	q.records.mu.Unlock()
-	q.reached(seq) // also after an error: what failed does not go on
+	q.reached(seq) // also after an error: failed work does not continue
 	return fault, notAsked
 }
 
@@ -339,7 +338,7 @@ func (q *Queue) Close() error {
 		return lentOutError("Close")
 	}
 	err := q.end()
-	// Not before: Close of the device waits for the queues in the list.
+	// Not earlier: Close of the device waits for the queues in the list.
 	q.dev.mu.Lock()
 	delete(q.dev.queues, q)
 	q.dev.mu.Unlock()

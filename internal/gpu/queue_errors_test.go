@@ -20,15 +20,15 @@ var (
 	errRoom = fmt.Errorf("late: %w", device.ErrOutOfMemory)
 )
 
-// late makes a queue's next call of a name find no memory. The call is made
-// again: to a queue that is held, until letGo is called.
+// late makes a queue's next call of a name fail for want of memory once. The queue is held
+// until letGo is called, for the second call.
 func late(t *testing.T, f *fake, q *gpu.Queue, name string) (letGo func()) {
 	f.fail(name, errRoom)
 	f.then("Finish", func() error { letGo = hold(t, q); return nil })
 	return func() { letGo() }
 }
 
-// What finds no memory at first is under way when it was queued in the end.
+// Work that at first finds no memory, and is then queued, is in progress.
 func TestBugRetriedLaunchIsNotDone(t *testing.T) {
 	f := newFake(t)
 	dev := open(t, f)
@@ -69,7 +69,7 @@ func TestBugRetriedTransferKeepsItsPin(t *testing.T) {
 	letGo := late(t, f, q, "Download")
 	e, err := q.ReadAsync(make([]byte, 64), a, 0)
 	require.NoError(t, err)
-	_, err = q.WriteAsync(a, 64, nil) // looks what is done
+	_, err = q.WriteAsync(a, 64, nil) // polls
 	require.NoError(t, err)
 	assert.Equal(t, 1, q.Pins())
 	letGo()
@@ -78,8 +78,8 @@ func TestBugRetriedTransferKeepsItsPin(t *testing.T) {
 	assert.Zero(t, q.Pins())
 }
 
-// Who waits only for memory does not take an error that is Wait's to return, nor does who
-// reads what has nothing to do with it.
+// A caller that waits only for memory does not consume an error that Wait must return; neither
+// does an unrelated read.
 func TestBugAllocDoesNotSwallowErrors(t *testing.T) {
 	f := newFake(t)
 	f.properties.Info.Memory = 1<<20 + 64
@@ -97,7 +97,7 @@ func TestBugAllocDoesNotSwallowErrors(t *testing.T) {
 	}
 }
 
-// The first error is the one that counts, and Close of the device tells it, too.
+// The first error counts, and Close of the device returns it, too.
 func TestErrorsOfWork(t *testing.T) {
 	f := newFake(t)
 	dev := open(t, f)
@@ -137,7 +137,7 @@ func TestErrorsOfWork(t *testing.T) {
 	require.ErrorIs(t, dev.Close(), device.ErrClosed)
 }
 
-// An event that cannot be had leaves nothing under way, and nothing behind.
+// If an event cannot be allocated, nothing is left in progress or behind.
 func TestEventsThatFail(t *testing.T) {
 	const slot = gpu.SlotSize
 	f := newFake(t)
@@ -153,7 +153,7 @@ func TestEventsThatFail(t *testing.T) {
 	e, err := q.WriteAsync(a, 0, host)
 	require.ErrorIs(t, err, errWork)
 	assert.Nil(t, e)
-	host[0]++ // under the race detector: nobody reads it
+	host[0]++ // under the race detector: there is no reader
 	assert.Zero(t, q.Pins())
 
 	f.fail("Record", errWork)
@@ -176,7 +176,7 @@ func TestEventsThatFail(t *testing.T) {
 	assert.Zero(t, f.events.Load())
 }
 
-// Calls that fail queue nothing that is missed.
+// A call that fails leaves nothing queued.
 func TestCallsThatFail(t *testing.T) {
 	f := newFake(t)
 	dev := open(t, f)
@@ -226,7 +226,7 @@ func TestCallsThatFail(t *testing.T) {
 	assert.EqualValues(t, 64, dev.Held(), "in the pool")
 }
 
-// Close waits for what is under way before it gives anything back.
+// Close waits for work in progress before it releases anything.
 func TestCloseWithWorkInFlight(t *testing.T) {
 	f := newFake(t)
 	dev := open(t, f)

@@ -1,8 +1,7 @@
 package gpu
 
-// ring is host memory to which Write copies, so that it need not wait for the device:
-// a few slots, filled one after the other. A slot is used again when the device has
-// read it.
+// ring is host memory to which Write copies, so that it need not wait for the device: a few
+// slots, filled in turn. A slot is reused when the device has read it.
 type ring struct {
 	slots [4]slot
 	at    int
@@ -10,7 +9,7 @@ type ring struct {
 
 type slot struct {
 	mem    []byte
-	pinned bool // mem is of AllocHost
+	pinned bool // mem is from AllocHost
 	used   int
 	seq    uint64 // the last work that reads it
 	full   Event  // behind the last transfer of a full slot
@@ -52,7 +51,7 @@ func (q *Queue) slot() (*slot, error) {
 	if s.used > 0 && q.done.Load() >= s.seq {
 		s.reset()
 	}
-	if s.used >= slotSize { // the device is yet to read it
+	if s.used >= slotSize { // the device has not read it yet
 		err := q.empty(s)
 		s.reset()
 		if err != nil {
@@ -65,8 +64,8 @@ func (q *Queue) slot() (*slot, error) {
 	return s, nil
 }
 
-// empty waits until the device has read a slot. An error is that of the write under way;
-// what became of earlier ones, readers of their buffers are told.
+// empty waits until the device has read a slot. It returns an error of the write in progress;
+// errors of earlier writes go to readers of their buffers.
 func (q *Queue) empty(s *slot) error {
 	if s.full == nil {
 		q.drain(q.seq - 1)

@@ -14,8 +14,7 @@ import (
 	"github.com/restride/restride/internal/gpu/gputest"
 )
 
-// Writes of all sizes, through staging and past it, with the source changed at
-// once.
+// Writes of all sizes, with and without staging, whose source changes immediately.
 func TestWrites(t *testing.T) {
 	const direct = 256 << 10
 	each(t, func(t *testing.T, open maker) {
@@ -57,7 +56,7 @@ func TestWrites(t *testing.T) {
 	})
 }
 
-// Staging memory is written anew when the device has read it, and not before.
+// Staging memory is reused when the device has read it, and not earlier.
 func TestStagingWaits(t *testing.T) {
 	const slot = gpu.SlotSize
 	f := newFake(t)
@@ -87,7 +86,7 @@ func TestStagingWaits(t *testing.T) {
 	assert.Zero(t, f.events.Load())
 }
 
-// Without pinned memory, Go's does.
+// Without pinned memory, staging uses Go's.
 func TestStagingWithoutPinnedMemory(t *testing.T) {
 	f := newFake(t)
 	f.fail("AllocHost", device.ErrOutOfMemory)

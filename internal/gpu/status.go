@@ -9,21 +9,22 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// statusBytes is the size of a status: a few words on the device in which a take or put
-// notes an index that is out of range (see kernels/source/indices.h).
+// statusBytes is the size of a status: a few words on the device in which a take or put records
+// an index out of range (see kernels/source/indices.h).
 const statusBytes = 2 * blockAlign
 
-// A Divider is implemented by drivers whose memory has parts that kernels can be given.
+// A Divider is implemented by drivers whose memory has parts that can be kernels' arguments.
 type Divider interface {
 	// PartAlign is the alignment of parts in bytes: a power of two.
 	PartAlign() int64
-	// Part returns a part of what Alloc returned, and FreePart frees it, before Free frees
-	// the whole.
+	// Part returns a part of Alloc's result, and FreePart frees it, before Free frees the
+	// whole.
 	Part(m Mem, off, bytes int64) (Mem, error)
 	FreePart(Mem) error
 }
 
-// page is memory for statuses on the device, each in a slot, and where they are read to.
+// page is memory for statuses on the device, each in a slot, and the host memory that receives
+// them.
 type page struct {
 	block   *block
 	slots   []Mem // parts of the block, or the block itself
@@ -34,7 +35,7 @@ type page struct {
 
 	outcomes []outcome // of the slots in use; others for each use of the page
 	used     int       // slots
-	sent     int       // slots whose way to the host is queued
+	sent     int       // slots whose transfer to the host is queued
 
 	// Guarded by the queue's records:
 	known int  // outcomes
@@ -44,7 +45,7 @@ type page struct {
 // pageSlots is the number of slots in a page of a driver that divides memory.
 const pageSlots = 64
 
-// mostSlots bounds the takes whose outcomes are unknown: then a take waits.
+// mostSlots bounds the takes whose outcomes are unknown: at the bound, a take waits.
 const mostSlots = 1024
 
 // statuses are the pages of a queue.
@@ -55,7 +56,7 @@ type statuses struct {
 	outcomes []outcome // for the next pages
 }
 
-// newPage allocates a page of as many slots as the driver makes of memory.
+// newPage allocates a page with as many slots as the driver can divide memory into.
 func (q *Queue) newPage() (*page, error) {
 	by, ok := q.dev.driver.(Divider)
 	if !ok {
@@ -78,8 +79,7 @@ func (q *Queue) newPage() (*page, error) {
 	return p, nil
 }
 
-// newUndivided allocates a page of one slot, and host memory for what it was at so many
-// times.
+// newUndivided allocates a page of one slot, and host memory for that many statuses of it.
 func (q *Queue) newUndivided(times int) (*page, error) {
 	p, err := q.newMemory(statusBytes, 1, times)
 	if err == nil {
@@ -90,7 +90,7 @@ func (q *Queue) newUndivided(times int) (*page, error) {
 
 // newMemory allocates a page without slots.
 func (q *Queue) newMemory(stride int64, slots, outcomes int) (*page, error) {
-	// Not counted, as parameters are not: it is as little.
+	// Not counted in Stats, like parameters: it is as small.
 	size := stride * int64(slots)
 	mem, err := q.withRoom(func() (Mem, error) { return q.dev.driver.Alloc(size) })
 	if err != nil {
@@ -113,10 +113,10 @@ func (p *page) free(d *Device) {
 	}
 }
 
-// zeros are what a page is cleared with.
+// zeros are the content of a cleared page.
 var zeros [1 << 16]byte
 
-// ready makes a page ready for other outcomes than those that it has, which are known.
+// ready prepares a page for new outcomes. Its present ones are known.
 func (p *page) ready(q *Queue) error {
 	if err := p.zero(q); err != nil {
 		return err
@@ -129,7 +129,7 @@ func (p *page) ready(q *Queue) error {
 	return nil
 }
 
-// take returns so many new outcomes, which are allocated for many takes at a time.
+// take returns n new outcomes, which are allocated for many takes at a time.
 func (s *statuses) take(n int) []outcome {
 	if len(s.outcomes) < n {
 		s.outcomes = make([]outcome, pageSlots)
@@ -139,7 +139,7 @@ func (s *statuses) take(n int) []outcome {
 	return all
 }
 
-// zero queues zeros, if the page has something else.
+// zero queues zeros, unless the page has them.
 func (p *page) zero(q *Queue) error {
 	q.records.mu.Lock()
 	dirty := p.dirty
@@ -157,14 +157,14 @@ func (p *page) zero(q *Queue) error {
 	return nil
 }
 
-// soil notes that the page may have something else than zeros.
+// soil records that the page may not be zero.
 func (p *page) soil(q *Queue) {
 	q.records.mu.Lock()
 	p.dirty = true
 	q.records.mu.Unlock()
 }
 
-// next is the outcome that the next slot of a page gets.
+// next is the outcome of a page's next slot.
 func (p *page) next(q *Queue) *outcome {
 	o := &p.outcomes[p.used]
 	o.q, o.page, o.at = q, p, p.stride*int64(p.used)
@@ -172,7 +172,7 @@ func (p *page) next(q *Queue) *outcome {
 	return o
 }
 
-// notes returns a page with a slot that is free; within a capture, the capture's.
+// notes returns a page with a free slot; within a capture, the capture's.
 func (q *Queue) notes() (*page, error) {
 	if q.capture != nil {
 		return q.capture.page, nil
@@ -206,7 +206,7 @@ func (q *Queue) notes() (*page, error) {
 	return p, nil
 }
 
-// retire makes pages idle that are used up and whose outcomes are known.
+// retire makes used pages idle whose outcomes are known.
 func (q *Queue) retire() {
 	s := &q.statuses
 	q.records.mu.Lock()
@@ -223,15 +223,15 @@ func (q *Queue) retire() {
 	s.pages = kept
 }
 
-// ask queues the way of statuses to the host, of takes and puts whose have not been asked
-// for, and reports whether there were any. The queue is locked.
+// ask queues the transfer of statuses to the host, for takes and puts whose status has not been
+// asked for, and reports whether there were any. The queue is locked.
 func (q *Queue) ask() (asked bool, err error) {
 	for _, p := range q.statuses.pages {
 		if p.sent == p.used {
 			continue
 		}
 		if !asked {
-			q.seq++ // what is behind this number has come when the work of the number is done
+			q.seq++ // statuses before it have arrived when work of this number is done
 			asked = true
 		}
 		from, to := p.stride*int64(p.sent), p.stride*int64(p.used)
@@ -247,19 +247,18 @@ func (q *Queue) ask() (asked bool, err error) {
 	return asked, nil
 }
 
-// askFor asks for statuses, and learns from an event when they have come, if so many have
-// not been asked for.
+// askFor asks for statuses, and for an event after them, if that many have not been asked for.
 func (q *Queue) askFor(many int) {
 	n := 0
 	for _, p := range q.statuses.pages {
 		n += p.used - p.sent
 	}
 	if n >= many {
-		_, _ = q.record() // an error leaves them to a later wait
+		_, _ = q.record() // after an error, a later wait asks
 	}
 }
 
-// answeredBy notes the event behind which the statuses have come that were asked for last.
+// answeredBy records the event after the statuses that were asked for last.
 func (q *Queue) answeredBy(e *queueEvent) {
 	q.records.mu.Lock()
 	defer q.records.mu.Unlock()
@@ -272,8 +271,8 @@ func (q *Queue) answeredBy(e *queueEvent) {
 	}
 }
 
-// askAgain forgets that statuses were asked for which a fault may have kept from coming;
-// those of replays are overwritten, and lost. Queue and records are locked.
+// askAgain discards requests for statuses that a fault may have lost; those of replays are
+// overwritten, and lost. Queue and records are locked.
 func (q *Queue) askAgain(fault error) {
 	for _, p := range q.statuses.pages {
 		p.sent = 0
@@ -286,7 +285,7 @@ func (q *Queue) askAgain(fault error) {
 	}
 }
 
-// look reads the statuses, all of which have come. Queue and records are locked.
+// look reads the statuses, all of which have arrived. Queue and records are locked.
 func (q *Queue) look() {
 	for _, p := range q.statuses.pages {
 		p.look(q.seq)
@@ -296,7 +295,7 @@ func (q *Queue) look() {
 	}
 }
 
-// look reads the statuses that have come with the work up to a number.
+// look reads the statuses that have arrived with the work up to a number.
 func (p *page) look(upTo uint64) {
 	for i := range p.outcomes[:p.used] {
 		p.outcomes[i].look(upTo)
@@ -312,7 +311,7 @@ func (p *page) each(f func(*outcome)) {
 	}
 }
 
-// lose ends the outcomes of a page that nobody can learn any more.
+// lose ends the outcomes of a page that cannot become known any more.
 func (p *page) lose(q *Queue) {
 	q.records.mu.Lock()
 	defer q.records.mu.Unlock()
@@ -333,7 +332,7 @@ func (s *statuses) release(q *Queue) {
 	*s = statuses{}
 }
 
-// readStatus returns the error that a status tells of.
+// readStatus returns the error that a status describes.
 func readStatus(status []byte) error {
 	word := func(i int) uint64 { return uint64(binary.LittleEndian.Uint32(status[4*i:])) }
 	if word(0) == 0 {

@@ -13,7 +13,7 @@ import (
 	"github.com/restride/restride/internal/gpu/gputest"
 )
 
-// note writes to a status, as a kernel does.
+// note writes a status, as a kernel does.
 func note(status []byte, index, extent int64) {
 	if binary.LittleEndian.Uint32(status) != 0 {
 		return
@@ -23,12 +23,12 @@ func note(status []byte, index, extent int64) {
 	binary.LittleEndian.PutUint64(status[12:], uint64(extent))
 }
 
-// TestTakeStatus: what kernels note is read when the queue waits, if there were
-// takes, is told once, and is forgotten.
+// TestTakeStatus: a status is read when the queue waits, if there were takes, is returned once,
+// and is then cleared.
 func TestTakeStatus(t *testing.T) {
 	f := newFake(t)
 	downloads := 0
-	counted := func() { // of all calls from here on
+	counted := func() { // for all calls from here on
 		downloads = 0
 		for range 20 {
 			f.then("Download", func() error { downloads++; return nil })
@@ -65,14 +65,14 @@ func TestTakeStatus(t *testing.T) {
 		require.NoError(t, q.Wait())
 	}
 
-	// A queue that is closed tells, too.
+	// Close of a queue returns errors, too.
 	fake.noted = [2]int64{1 << 40, 8}
 	require.NoError(t, q.Take(d, s, i, by))
 	require.ErrorContains(t, q.Close(), "index 1099511627776 is outside")
 }
 
-// TestTakeFails: without memory for the status there is no take; a later one gets
-// it. An error of the driver comes before what indices say.
+// TestTakeFails: without memory for the status a take fails; a later one succeeds. An error of
+// the driver precedes an index error.
 func TestTakeFails(t *testing.T) {
 	f := newFake(t)
 	dev := open(t, f)
@@ -80,7 +80,7 @@ func TestTakeFails(t *testing.T) {
 	a, b, at := gputest.Alloc(t, dev, 64), gputest.Alloc(t, dev, 64), gputest.Alloc(t, dev, 64)
 	d, s, i, by := gputest.Take(b, a, at)
 	f.fail("Alloc", device.ErrOutOfMemory)
-	f.fail("Alloc", device.ErrOutOfMemory) // when room is made, too
+	f.fail("Alloc", device.ErrOutOfMemory) // also when room is made
 	require.ErrorIs(t, q.Take(d, s, i, by), device.ErrOutOfMemory)
 	f.fail("Upload", errors.New("as the test wants it"))
 	require.ErrorContains(t, q.Take(d, s, i, by), "as the test wants it")
@@ -107,7 +107,7 @@ func TestTakeFails(t *testing.T) {
 	require.ErrorIs(t, q.Take(d, s, i, by), device.ErrClosed)
 }
 
-// TestTakeCaptured: a replay's takes are looked after as those of the queue.
+// TestTakeCaptured: a replay's takes are checked like the queue's.
 func TestTakeCaptured(t *testing.T) {
 	r := &recorder{fake: newFake(t)}
 	dev := gpu.New(r)
@@ -119,7 +119,7 @@ func TestTakeCaptured(t *testing.T) {
 	require.NoError(t, err)
 	fake := q.(*gpu.Queue).Stream().(*recording).Stream.(*stream)
 	require.NoError(t, q.Wait())
-	for range 200 { // more than may be unknown
+	for range 200 { // more than the bound on unknown outcomes
 		fake.noted = [2]int64{8, 8}
 		require.NoError(t, replay.Run())
 		require.NoError(t, replay.Run(), "of which the second is right")
@@ -144,8 +144,8 @@ func TestTakeCaptured(t *testing.T) {
 	r.empty()
 }
 
-// A wait that fails does not lose what kernels noted, nor leave it to be blamed on
-// a later take.
+// A wait that fails neither loses recorded indices, nor lets them be attributed to a later
+// take.
 func TestBugWaitThatFailsForgetsWrongIndex(t *testing.T) {
 	for _, call := range []string{"Download", "Finish"} {
 		t.Run(call, func(t *testing.T) {
@@ -165,8 +165,8 @@ func TestBugWaitThatFailsForgetsWrongIndex(t *testing.T) {
 	}
 }
 
-// What the pool keeps is given back where the driver has no memory for the status
-// of takes, or for parameters.
+// Pooled memory is released if the driver has no memory for the status of takes, or for
+// parameters.
 func TestBugNoRoomForStatusOrParameters(t *testing.T) {
 	f := newFake(t)
 	dev := open(t, f)

@@ -11,8 +11,8 @@ import (
 	"github.com/restride/restride/onnx/model"
 )
 
-// Numbers for operators may be worked out in the graph, as models do of shapes: here an
-// operator is chosen, and operands of which it makes the numbers that are wanted.
+// Numbers for operators may be computed in the graph, as models compute shapes: an operator is
+// chosen, and operands for which it gives the wanted numbers.
 
 // inverse draws operands of an operator whose result is v; nil: there are none.
 type inverse func(b *builder, v Value) []Value
@@ -83,8 +83,8 @@ func (v Value) numbers(all []int64) Value {
 	return ints(all...).reshaped(v.Dims...)
 }
 
-// pairs is the inverse of an operator of two numbers, one of them drawn: f has the result and
-// a number from -9 to 9, which now and then is one for all elements.
+// pairs is the inverse of an operator of two numbers, one of them drawn: f has the result and a
+// number from -9 to 9, which sometimes is the same for all elements.
 func pairs(f func(b *builder, x, r int64) (int64, int64)) inverse {
 	return func(b *builder, v Value) []Value {
 		var first, second []int64
@@ -162,7 +162,7 @@ func truthsOf(v Value, f func(i int) bool) Value {
 	return bools(set...).reshaped(v.Dims...)
 }
 
-// calculated returns the name of a value that a node of arithmetic makes.
+// calculated returns the name of a value that an arithmetic node computes.
 func (b *builder) calculated(v Value, depth int) (string, bool) {
 	if b.loose || b.limits.Given {
 		return "", false
@@ -206,7 +206,7 @@ func (b *builder) calculated(v Value, depth int) (string, bool) {
 	return b.node(op, v, in), true
 }
 
-// reducing makes numbers of an axis that is reduced.
+// reducing computes numbers along an axis that is reduced.
 func (b *builder) reducing(v Value, depth int) (string, bool) {
 	ops := []string{"ReduceSum", "ReduceProd", "ReduceMax", "ReduceMin"}
 	op := ops[b.rng.IntN(len(ops))]
@@ -216,7 +216,7 @@ func (b *builder) reducing(v Value, depth int) (string, bool) {
 	n := 1 + b.rng.IntN(3)
 	axis := b.rng.IntN(len(v.Dims) + 1)
 	dims := slices.Insert(slices.Clone(v.Dims), axis, int64(n))
-	parts := map[string][]int64{} // by the element that they make
+	parts := map[string][]int64{} // by the element that they give
 	for i, x := range numbersOf(v) {
 		rest := x
 		var all []int64
@@ -253,7 +253,7 @@ func (b *builder) reducing(v Value, depth int) (string, bool) {
 }
 
 // choosing picks a list of small numbers from others: the greatest, those that are not zero,
-// those of which a condition is true.
+// those with a true condition.
 func (b *builder) choosing(v Value, depth int) (string, bool) {
 	list := numbersOf(v)
 	if v.Type != layout.Int64 || len(v.Dims) != 1 || len(list) == 0 {
@@ -262,7 +262,7 @@ func (b *builder) choosing(v Value, depth int) (string, bool) {
 	increasing := slices.IsSorted(list) && len(slices.Compact(slices.Clone(list))) == len(list)
 	few := slices.Min(list) >= 0 && slices.Max(list) < 20
 	switch b.rng.IntN(3) {
-	case 0: // a list whose greatest numbers lie there
+	case 0: // a list with its greatest numbers at these places
 		places := slices.Sorted(slices.Values(list))
 		if !few || len(slices.Compact(places)) < len(list) || !onnx.Allows("TopK", b.opset, layout.Int64) {
 			return "", false
@@ -281,7 +281,7 @@ func (b *builder) choosing(v Value, depth int) (string, bool) {
 		node := model.NewNode("TopK", in, []string{b.name(ints(data...).of(v.greatest(data, list))), b.name(v)}, attrs...)
 		b.Model.Graph.Nodes = append(b.Model.Graph.Nodes, node)
 		return node.Outputs[1], true
-	case 1: // the numbers of what is not zero
+	case 1: // the indices of non-zero elements
 		if !few || !increasing || !onnx.Allows("NonZero", b.opset, layout.Int64) {
 			return "", false
 		}
@@ -309,7 +309,7 @@ func (b *builder) choosing(v Value, depth int) (string, bool) {
 	}
 }
 
-// greatest is what a list has at some places.
+// greatest is the values of a list at some places.
 func (v Value) greatest(data, places []int64) ndarray.Array {
 	all := make([]int64, len(places))
 	for i, at := range places {
@@ -318,7 +318,7 @@ func (v Value) greatest(data, places []int64) ndarray.Array {
 	return ndarray.Ints(all...)
 }
 
-// rounding makes numbers of floats: their roots, or those above or below.
+// rounding makes numbers from floats: their roots, or the integers above or below.
 func (b *builder) rounding(v Value, depth int) (string, bool) {
 	if v.Type == layout.Bool || b.opset < 6 {
 		return "", false

@@ -10,8 +10,8 @@ import (
 	"github.com/restride/restride/onnx/model"
 )
 
-// Broken returns a graph that breaks one rule, and which: to load or to run it must be
-// an error. What its outputs would be is nobody's to say.
+// Broken returns a graph that breaks one rule, and the rule: to load or to run it must be an
+// error. Its outputs are undefined.
 func Broken(rng *rand.Rand, limits Limits) (*Graph, string) {
 	b := newBuilder(rng, limits)
 	for len(b.Model.Graph.Nodes) < limits.Nodes {
@@ -30,24 +30,24 @@ func Broken(rng *rand.Rand, limits Limits) (*Graph, string) {
 	}
 }
 
-// A fault is a node that breaks a rule. op, if there is one, must take the type of the
-// value that the node gets; plant returns false if the rule cannot be broken with it.
+// A fault is a node that breaks a rule. op, if any, must support the type of the node's value;
+// plant returns false if the rule cannot be broken with it.
 type fault struct {
 	rule, op string
 	plant    func(b *builder, from string, v Value) bool
 }
 
-// wrong adds a node whose output cannot be made; the graph declares nothing of it.
+// wrong adds a node whose output cannot be computed; the graph declares nothing of it.
 func (b *builder) wrong(op string, in []string, attrs ...model.Attr) bool {
 	return b.add(op, Value{Kind: model.UnknownType}, in, attrs...)
 }
 
-// beyond draws an axis that a tensor has not, counted from either end.
+// beyond draws an axis that a tensor does not have, counted from either end.
 func (b *builder) beyond(rank int) int64 {
 	return []int64{int64(rank), -int64(rank) - 1, math.MaxInt64, math.MinInt64}[b.rng.IntN(4)]
 }
 
-// huge are extents whose product is beyond an int64.
+// huge are extents whose product exceeds an int64.
 var huge = []int64{1 << 62, 4, 1 << 40}
 
 var faults = []fault{
@@ -307,7 +307,7 @@ var faults = []fault{
 	}},
 }
 
-// outside is the name of a list of an index of an axis of n that is out of range.
+// outside is the name of a list with an index that is out of range for an axis of n.
 func (b *builder) outside(n int64) string {
 	return b.list([]int64{n, -n - 1, math.MaxInt64, math.MinInt64}[b.rng.IntN(4)])
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/restride/restride/onnx/model"
 )
 
-// target draws a type that an operator can cast a value to, and what it becomes.
+// target draws a type to which an operator can cast a value, and the result.
 func (b *builder) target(op string, v Value) (out Value, attrs []model.Attr, ok bool) {
 	to := b.limits.Types[b.rng.IntN(len(b.limits.Types))]
 	if !onnx.Allows(op, b.opset, to) {
@@ -54,7 +54,7 @@ func castElem(to, from layout.DType, e string, how device.Rounding) (string, boo
 	return element(to, fraction.Cast(to, from, pattern(e), how)), true
 }
 
-// pattern and element are the bits of an element of at most 64 and back.
+// pattern and element convert an element to at most 64 bits and back.
 func pattern(e string) uint64 {
 	var b [8]byte
 	copy(b[:], e)

@@ -1,6 +1,6 @@
-// Package graphs makes random ONNX models, and says by the rules of package ndarray
-// what must come of them: valid ones, and such as break one rule. They have every
-// operator and element type, at every opset.
+// Package graphs makes random ONNX models, and computes their results by the rules of package
+// ndarray: valid models, and ones that break one rule. They have every operator and element
+// type, at every opset.
 package graphs
 
 import (
@@ -15,8 +15,8 @@ import (
 	"github.com/restride/restride/onnx/model"
 )
 
-// A Value is what an edge of a graph must carry: a tensor, or a sequence or optional of
-// such.
+// A Value is the expected value of an edge of a graph: a tensor, or a sequence or optional of
+// tensors.
 type Value struct {
 	Kind model.TypeKind
 	Type layout.DType
@@ -24,7 +24,7 @@ type Value struct {
 	Items []Value
 }
 
-// A Graph is a model and what must come of it.
+// A Graph is a model and its expected results.
 type Graph struct {
 	Model   *model.Model
 	Inputs  map[string]Value
@@ -38,8 +38,8 @@ type Limits struct {
 	First, Last onnx.Opset     // 0: any
 	Types       []layout.DType // of inputs and constants; nil: all
 	Ranks       int            // the highest rank
-	Resident    bool           // nothing need be read from a device: lists are no inputs, casts none of strings
-	Given       bool           // lists are not worked out by arithmetic, which sessions do for their own nodes only
+	Resident    bool           // nothing is read from a device: lists are not inputs, casts not of strings
+	Given       bool           // arithmetic does not compute lists, which sessions do for their own nodes only
 }
 
 // builder grows a graph.
@@ -50,7 +50,7 @@ type builder struct {
 	opset  onnx.Opset
 	values map[string]Value
 	data   []string // names of values that nodes may use
-	loose  bool     // what is being made need not be on the host, so that arithmetic is not done there
+	loose  bool     // the value being made need not be on the host, so that no arithmetic computes it there
 }
 
 // Random returns a valid graph.
@@ -72,7 +72,7 @@ func newBuilder(rng *rand.Rand, limits Limits) *builder {
 	}
 	b := &builder{rng: rng, limits: limits, values: map[string]Value{}}
 	b.opset = limits.First + onnx.Opset(rng.Int64N(int64(limits.Last-limits.First+1)))
-	// Identity has every type that the opset has.
+	// Identity supports every type of the opset.
 	b.limits.Types = slices.DeleteFunc(slices.Clone(limits.Types), func(t layout.DType) bool { return !onnx.Allows("Identity", b.opset, t) })
 	b.Model = model.New("random", int64(b.opset))
 	b.Inputs, b.Outputs = map[string]Value{}, map[string]Value{}
@@ -82,7 +82,7 @@ func newBuilder(rng *rand.Rand, limits Limits) *builder {
 	return b
 }
 
-// source adds a tensor that no node makes.
+// source adds a tensor that no node computes.
 func (b *builder) source() {
 	v := b.tensor(b.limits.Types[b.rng.IntN(len(b.limits.Types))], b.dims(b.limits.Ranks)...)
 	if b.rng.IntN(4) == 0 {
@@ -92,7 +92,7 @@ func (b *builder) source() {
 	b.data = append(b.data, b.input(v))
 }
 
-// dims draws extents of not too many elements, seldom none.
+// dims draws extents of not too many elements, seldom zero.
 func (b *builder) dims(ranks int) []int64 {
 	for {
 		dims := make([]int64, b.rng.IntN(ranks+1))
@@ -105,7 +105,7 @@ func (b *builder) dims(ranks int) []int64 {
 	}
 }
 
-// most is how many elements values have, so that the oracle is done in good time.
+// most is the most elements of values, so that the oracle is fast enough.
 const most = 400
 
 // tensor returns random elements.
@@ -136,7 +136,7 @@ func (b *builder) elem(t layout.DType) string {
 	return string(e)
 }
 
-// grow adds a node, or a few, that one of the operators makes of a value.
+// grow adds a node, or a few, by which one of the operators computes a value from another.
 func (b *builder) grow() {
 	if b.rng.IntN(12) == 0 {
 		b.source()
@@ -157,7 +157,7 @@ func (b *builder) deliver() {
 			b.output(name)
 		}
 	}
-	if len(b.Outputs) == 0 { // nothing but inputs and lists
+	if len(b.Outputs) == 0 { // only inputs and lists
 		v := b.values[b.data[0]]
 		b.output(b.node("Size", ints(int64(len(v.Elems))).reshaped(), b.data[:1]))
 	}
@@ -175,7 +175,7 @@ func (b *builder) output(name string) {
 	b.Model.Graph.Outputs = append(b.Model.Graph.Outputs, model.ValueInfo{Name: name, Type: b.declared(v)})
 }
 
-// declared is the type of a value as a file has it: with all extents or fewer.
+// declared is the type of a value in a file: with all extents or fewer.
 func (b *builder) declared(v Value) model.Type {
 	switch v.Kind {
 	case model.SequenceType, model.OptionalType:
@@ -220,13 +220,13 @@ func (b *builder) initializer(v Value) string {
 	t := v.stored()
 	t.Name = name
 	b.Model.Graph.Initializers = append(b.Model.Graph.Initializers, *t)
-	if b.Model.IRVersion < 4 { // as that format has it
+	if b.Model.IRVersion < 4 { // required by that format
 		b.Model.Graph.Inputs = append(b.Model.Graph.Inputs, model.ValueInfo{Name: name, Type: b.declared(v)})
 	}
 	return name
 }
 
-// stored is a tensor as a file has it.
+// stored is a tensor in a file's form.
 func (v Value) stored() *model.Tensor {
 	t := &model.Tensor{Type: v.Type, Dims: slices.Clone(v.Dims)}
 	if v.Type == layout.String {

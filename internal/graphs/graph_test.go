@@ -12,8 +12,8 @@ import (
 	"github.com/restride/restride/onnx"
 )
 
-// unseen are versions of arithmetic that take no integers, or are older than what takes
-// bools: package onnx's own tests have them.
+// unseen are versions of arithmetic that do not support integers, or bools: package onnx's own
+// tests have them.
 const unseen = " Abs-1 Add-1 And-1 Ceil-1 Div-1 Equal-1 Floor-1 Greater-1 Greater-7 Less-1 Less-7 Max-1 Max-6 Max-8" +
 	" Min-1 Min-6 Min-8 Mul-1 Neg-1 Or-1 Sqrt-1 Sub-1 TopK-1 TopK-10 Xor-1 "
 

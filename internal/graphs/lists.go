@@ -36,8 +36,8 @@ func (b *builder) list(values ...int64) string {
 	return b.known(ints(values...), 2)
 }
 
-// known returns the name of a value with the given elements: a constant, an input, or
-// the work of nodes on such, up to a depth; and now and then it is data, too.
+// known returns the name of a value with the given elements: a constant, an input, or the
+// result of nodes on such, up to a depth; and sometimes it is data, too.
 func (b *builder) known(v Value, depth int) string {
 	name := b.given(v, depth)
 	if b.rng.IntN(10) == 0 && len(v.Dims) <= b.limits.Ranks {
@@ -46,7 +46,7 @@ func (b *builder) known(v Value, depth int) string {
 	return name
 }
 
-// anywhere is known for what an operator may have on its device.
+// anywhere is known for values that an operator may have on its device.
 func (b *builder) anywhere(v Value) string {
 	b.loose = true
 	defer func() { b.loose = false }()
@@ -60,7 +60,7 @@ func (b *builder) given(v Value, depth int) string {
 		return b.initializer(v)
 	}
 	how := b.rng.IntN(13)
-	if v.Type == layout.Bool && how > 9 { // of which there are few
+	if v.Type == layout.Bool && how > 9 { // which are few
 		how = 9
 	}
 	switch how {
@@ -86,7 +86,7 @@ func (b *builder) given(v Value, depth int) string {
 			some := b.tensor(layout.Float32, dims...)
 			return b.node("Shape", v, []string{b.initializer(some)})
 		}
-	case 4: // two pieces together
+	case 4: // two pieces joined
 		if len(v.Dims) == 1 && b.opset >= 4 && allowed("Concat") {
 			at := b.rng.Int64N(n + 1)
 			in := []string{b.known(v.of(v.Window(0, 0, at)), depth-1), b.known(v.of(v.Window(0, at, n)), depth-1)}
@@ -125,7 +125,7 @@ func (b *builder) given(v Value, depth int) string {
 	return b.initializer(v)
 }
 
-// progression is the Range that a list of small numbers is, if it is one.
+// progression is the Range that gives a list of small numbers, if there is one.
 func progression(v Value) (from, to, by int64, ok bool) {
 	numbers := numbersOf(v)
 	if v.Type != layout.Int64 && v.Type != layout.Int32 || len(v.Dims) != 1 || len(numbers) == 0 {
@@ -171,7 +171,7 @@ func (b *builder) constant(v Value) string {
 	return b.node("Constant", v, nil, attr)
 }
 
-// sparse is a list as the elements of it that are not zero.
+// sparse is a list as its non-zero elements.
 func (v Value) sparse() *model.SparseTensor {
 	some, at := v.of(ndarray.Array{}), []int64{}
 	for i, e := range v.Elems {
@@ -191,7 +191,7 @@ func floatsOf(v Value) []float32 {
 	return floats
 }
 
-// extents reports whether numbers are those of a tensor that is not too large.
+// extents reports whether numbers are the extents of a tensor that is not too large.
 func extents(numbers []int64) bool {
 	n := int64(1)
 	for _, d := range numbers {

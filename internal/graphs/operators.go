@@ -10,8 +10,8 @@ import (
 	"github.com/restride/restride/onnx/model"
 )
 
-// operator adds such nodes to graphs. grow has a value of a type that the opset allows;
-// false: it does not take the value.
+// operator adds nodes of an operator to graphs. grow has a value of a type that the opset
+// supports; it returns false if the operator does not accept the value.
 type operator struct {
 	name string
 	grow func(b *builder, from string, v Value) bool
@@ -33,7 +33,7 @@ var operators = []operator{
 	{"DequantizeLinear", growDequantizeLinear}, {"QuantizeLinear", growQuantizeLinear}, {"DynamicQuantizeLinear", growDynamicQuantizeLinear},
 }
 
-// axis writes an axis as it is, or counted from the end where that is allowed.
+// axis writes an axis unchanged, or counted from the end where that is allowed.
 func (b *builder) axis(axis, rank int, fromEnd bool) int64 {
 	if fromEnd && b.rng.IntN(2) == 0 {
 		return int64(axis - rank)
@@ -50,7 +50,7 @@ func (b *builder) axes(list []int, rank int, fromEnd bool) []int64 {
 	return out
 }
 
-// listIn puts a list into an attribute up to a version, then into an input.
+// listIn puts a list into an attribute up to a version, and into an input from then on.
 func (b *builder) listIn(since onnx.Opset, name string, in []string, values []int64) ([]string, []model.Attr) {
 	if b.opset < since {
 		return in, []model.Attr{onnx.Ints(name, values...)}
@@ -59,7 +59,7 @@ func (b *builder) listIn(since onnx.Opset, name string, in []string, values []in
 }
 
 func growIdentity(b *builder, from string, v Value) bool {
-	// Sequences from 14 and optionals from 16 are of the types of opset 12.
+	// Sequences from 14 and optionals from 16 have the types of opset 12.
 	if b.opset >= 14 && b.rng.IntN(4) == 0 && !b.limits.Resident && onnx.Allows("Slice", 12, v.Type) {
 		whole := Value{Kind: model.SequenceType, Type: v.Type, Items: []Value{v, b.tensor(v.Type, b.dims(3)...)}}
 		if b.opset >= 16 && b.rng.IntN(2) == 0 {
@@ -99,7 +99,7 @@ func growReshape(b *builder, from string, v Value) bool {
 		}
 		b.rng.Shuffle(len(dims), func(i, j int) { dims[i], dims[j] = dims[j], dims[i] })
 	}
-	if b.opset >= 5 && b.rng.IntN(4) == 0 && slices.Equal(dims, v.Dims) { // by its own shape, worked out in the graph
+	if b.opset >= 5 && b.rng.IntN(4) == 0 && slices.Equal(dims, v.Dims) { // from its own shape, computed in the graph
 		return b.add("Reshape", v, []string{from, b.node("Shape", ints(dims...), []string{from})})
 	}
 	asked, attrs := slices.Clone(dims), []model.Attr{}
@@ -109,7 +109,7 @@ func growReshape(b *builder, from string, v Value) bool {
 	}
 	for i, d := range dims {
 		if d == 0 && !allowZero && (i >= len(v.Dims) || v.Dims[i] != 0) {
-			return false // 0 copies what the value has there
+			return false // 0 copies the value's extent there
 		}
 		if !allowZero && i < len(v.Dims) && v.Dims[i] == d && b.rng.IntN(3) == 0 {
 			asked[i] = 0
@@ -149,7 +149,7 @@ func growSqueeze(b *builder, from string, v Value) bool {
 	if !some {
 		return b.add("Squeeze", v.reshaped(dims...), []string{from})
 	}
-	if len(axes) == 0 { // which older versions have as none given
+	if len(axes) == 0 { // for older versions this means that none are given
 		return false
 	}
 	in, attrs := b.listIn(13, "axes", []string{from}, b.axes(axes, len(v.Dims), b.opset >= 11))
@@ -196,7 +196,7 @@ func growSize(b *builder, from string, v Value) bool {
 	return b.add("Size", ints(int64(len(v.Elems))).reshaped(), []string{from})
 }
 
-// cuts draws what a Slice does to some axes, in any order.
+// cuts draws the cuts of a Slice along some axes, in any order.
 func (b *builder) cuts(v Value, steps, fromEnd bool) (starts, ends, axes, by []int64, out ndarray.Array) {
 	pick := func() int64 {
 		if b.rng.IntN(12) == 0 {
@@ -319,7 +319,7 @@ func growExpand(b *builder, from string, v Value) bool {
 			d = b.rng.Int64N(5)
 			dims, asked = append(dims, d), append(asked, d)
 		case b.rng.IntN(3) == 0:
-			dims, asked = append(dims, d), append(asked, 1) // the value's stays
+			dims, asked = append(dims, d), append(asked, 1) // the value's does not change
 		default:
 			dims, asked = append(dims, d), append(asked, d)
 		}
@@ -393,8 +393,8 @@ func growConcat(b *builder, from string, v Value) bool {
 	return b.add("Concat", v.of(out), in, attrs...)
 }
 
-// doubled is a value twice along an axis, made by a node whose output nobody else uses,
-// if the opset and the value's size allow it.
+// doubled is a value twice along an axis, computed by a node whose output has no other use, if
+// the opset and the value's size allow it.
 func (b *builder) doubled(from string, v Value, axis int) (Value, string, bool) {
 	if b.opset < 6 || !onnx.Allows("Tile", b.opset, v.Type) || 2*len(v.Elems) > most {
 		return v, from, false
@@ -405,8 +405,7 @@ func (b *builder) doubled(from string, v Value, axis int) (Value, string, bool) 
 	return v, b.node("Tile", v, []string{from, b.list(repeats...)}), true
 }
 
-// part returns the name of a value that is given, or that a node makes which nobody
-// else uses.
+// part returns the name of a value that is given, or that a node without other uses computes.
 func (b *builder) part(v Value) string {
 	name := b.initializer(v)
 	if b.rng.IntN(2) == 0 {

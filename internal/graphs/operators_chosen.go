@@ -41,7 +41,7 @@ func growWhere(b *builder, from string, v Value) bool {
 	if len(cond.Elems) > most {
 		return false
 	}
-	if slices.Equal(dims, v.Dims) { // else the condition alone has all extents
+	if slices.Equal(dims, v.Dims) { // otherwise only the condition has all extents
 		cond = b.tensor(layout.Bool, b.narrower(dims)...)
 	}
 	x, y := v, other
@@ -93,7 +93,7 @@ func growOneHot(b *builder, from string, v Value) bool {
 		return false
 	}
 	rank, depth := len(v.Dims), 1+b.rng.Int64N(5)
-	if b.rng.IntN(2) == 0 { // numbers of which some are indices
+	if b.rng.IntN(2) == 0 { // numbers, some of them indices
 		numbers := make([]int64, len(v.Elems))
 		for i := range numbers {
 			numbers[i] = b.rng.Int64N(3*depth) - depth - depth/2
@@ -131,7 +131,7 @@ func position(e string) int64 {
 	return numbersOf(Value{Type: layout.Int64, Array: ndarray.Array{Elems: []string{e}}})[0]
 }
 
-// reductions are those that a version of the scattering operators has for a type.
+// reductions are the reductions that a version of the scattering operators has for a type.
 func (b *builder) reductions(t layout.DType) []string {
 	all := []string{"none"}
 	if b.opset < 16 || t != layout.Int64 && t != layout.Int32 && t != layout.Uint8 {
@@ -143,7 +143,7 @@ func (b *builder) reductions(t layout.DType) []string {
 	return all
 }
 
-// reduced is what a reduction makes of two elements of an integer type.
+// reduced is the reduction of two elements of an integer type.
 func reduced(t layout.DType, how, old, update string) string {
 	extend := func(e string) int64 {
 		n := int64(pattern(e))
@@ -178,7 +178,7 @@ func growScatterElements(b *builder, from string, v Value) bool {
 		return false
 	}
 	axis := b.rng.IntN(rank)
-	if b.rng.IntN(2) == 0 && len(v.Elems) > 0 { // what a node has made may be written to, unless somebody else uses it
+	if b.rng.IntN(2) == 0 && len(v.Elems) > 0 { // results of nodes without other uses may be overwritten
 		v, from, _ = b.doubled(from, v, axis)
 	}
 	dims := slices.Clone(v.Dims)
@@ -192,7 +192,7 @@ func growScatterElements(b *builder, from string, v Value) bool {
 		how = "none"
 	}
 	n := v.Dims[axis]
-	lines := map[string][]int{} // an order of the indices for each line along the axis: none twice
+	lines := map[string][]int{} // an order of the indices for each line along the axis: none occurs twice
 	var given []int64
 	out := v.of(ndarray.Array{Dims: v.Dims, Elems: slices.Clone(v.Elems)})
 	ndarray.Each(dims, func(index []int64) string {

@@ -83,7 +83,7 @@ func growPad(b *builder, from string, v Value) bool {
 	return b.add("Pad", v.of(v.Padded(mode, pads, fill)), trimmed(in), attrs...)
 }
 
-// trimmed is a list of inputs without those left out at its end.
+// trimmed is a list of inputs without omitted ones at its end.
 func trimmed(in []string) []string {
 	for in[len(in)-1] == "" {
 		in = in[:len(in)-1]
@@ -126,8 +126,8 @@ func growCenterCropPad(b *builder, from string, v Value) bool {
 	return b.add("CenterCropPad", out, []string{from, b.list(sizes...)}, onnx.Ints("axes", given...))
 }
 
-// half is what a centred crop or pad has at the beginning: of an odd number, one more
-// is at the end.
+// half is the part of a centred crop or pad at the beginning: of an odd number, the end gets
+// one more.
 func half(n int64) int64 {
 	if n < 0 {
 		return -(-n / 2)
@@ -141,7 +141,7 @@ func (b *builder) index(n int64) (given, is int64) {
 	return is - n*b.rng.Int64N(2), is
 }
 
-// indices is the name of a tensor of indices: int64, or int32 if that will do.
+// indices is the name of a tensor of indices: int64, or int32 if possible.
 func (b *builder) indices(narrow bool, values []int64, dims ...int64) string {
 	if narrow && b.rng.IntN(2) == 0 {
 		return b.anywhere(ints32(values...).reshaped(dims...))
@@ -312,7 +312,7 @@ func growTensorScatter(b *builder, from string, v Value) bool {
 		return false
 	}
 	axis := 1 + b.rng.IntN(rank-1)
-	if b.rng.IntN(2) == 0 { // what a node has made may be written to, unless somebody else uses it
+	if b.rng.IntN(2) == 0 { // results of nodes without other uses may be overwritten
 		v, from, _ = b.doubled(from, v, axis)
 	}
 	dims := slices.Clone(v.Dims)

@@ -13,14 +13,14 @@ import (
 	"github.com/restride/restride/onnx/model"
 )
 
-// scale draws a scale of a type, which is positive: a zero has no sign then.
+// scale draws a scale of a type, positive, so that a zero has no sign.
 func (b *builder) scale(t layout.DType) string {
 	x := []*big.Rat{big.NewRat(1, 4), big.NewRat(1, 3), big.NewRat(1<<12, 7), big.NewRat(1, 1<<13)}[b.rng.IntN(4)]
 	return bits(t, x)
 }
 
-// linear draws the scales and zero points of a value: attributes, extents, and which of
-// them an element has.
+// linear draws the scales and zero points of a value: attributes, extents, and the index of an
+// element's.
 func (b *builder) linear(v Value) (attrs []model.Attr, dims []int64, of func(index []int64) int64) {
 	rank := len(v.Dims)
 	if rank == 0 || b.opset < 13 || b.rng.IntN(3) == 0 {
@@ -93,7 +93,7 @@ func (b *builder) each(t layout.DType, dims []int64, draw func(layout.DType) str
 	return Value{Kind: model.TensorType, Type: t, Array: ndarray.Each(dims, func([]int64) string { return draw(t) })}
 }
 
-// codes are the integer types that QuantizeLinear makes at an opset.
+// codes are the integer types that QuantizeLinear supports at an opset.
 func (b *builder) codes() []layout.DType {
 	all := []layout.DType{layout.Uint8, layout.Int8}
 	if b.opset >= 21 {
@@ -161,7 +161,7 @@ func quantized(to, from layout.DType, x string, of layout.DType, scale, zero str
 	return saturated(to, new(big.Rat).Add(toEven(v.Exact), number(to, zero)))
 }
 
-// saturated is the element of an integer type that is nearest to an integer.
+// saturated is the element of an integer type nearest to an integer.
 func saturated(t layout.DType, x *big.Rat) string {
 	least, largest := int64(0), int64(1)<<t.Bits()-1
 	if numeric.KindOf(t) == numeric.IntKind {
@@ -177,7 +177,7 @@ func saturated(t layout.DType, x *big.Rat) string {
 	return element(t, uint64(n)&(1<<t.Bits()-1))
 }
 
-// toEven is the nearest integer, the even one of two.
+// toEven is the nearest integer, ties to even.
 func toEven(x *big.Rat) *big.Rat {
 	below := new(big.Int).Div(x.Num(), x.Denom()) // rounded down
 	rest := new(big.Rat).Sub(x, new(big.Rat).SetInt(below))
@@ -195,7 +195,7 @@ func growDynamicQuantizeLinear(b *builder, from string, v Value) bool {
 	for _, e := range v.Elems {
 		x := number(v.Type, e)
 		if x == nil {
-			return false // NaNs and infinities are package onnx's own to test
+			return false // package onnx's own tests have NaNs and infinities
 		}
 		if x.Cmp(least) < 0 {
 			least = x

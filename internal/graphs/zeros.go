@@ -9,9 +9,9 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
-// Zeros returns a value of a declared type, of at most so many elements: extents that are
-// not declared are 2, a sequence or optional is empty. Strings are on tensor.Host if the
-// stream's device does not hold them.
+// Zeros returns a value of a declared type, of at most the given number of elements: undeclared
+// extents are 2, a sequence or optional is empty. Strings are on tensor.Host if the stream's
+// device does not hold them.
 func Zeros(s *tensor.Stream, t model.Type, most int64) (onnx.Value, error) {
 	elem := t.Elem
 	for item := t.Item; item != nil; item = item.Item {

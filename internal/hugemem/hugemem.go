@@ -1,5 +1,4 @@
-// Package hugemem maps memory on huge pages, which spare strided copies most misses of the
-// TLB.
+// Package hugemem maps memory on huge pages, which save strided copies most TLB misses.
 package hugemem
 
 // Page is the size of a huge page, in bytes: smaller mappings gain nothing.

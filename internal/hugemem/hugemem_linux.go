@@ -5,10 +5,9 @@ import (
 	"unsafe"
 )
 
-// Map maps fresh memory, on huge pages where the system has them to give.
+// Map maps fresh memory, on huge pages if the system has any.
 func Map(size int64) (Block, error) {
-	// One page more, to begin on a page boundary: memory that is not touched costs
-	// nothing.
+	// One page more, to begin on a page boundary: untouched memory costs nothing.
 	m, err := syscall.Mmap(-1, 0, int(size+Page), syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
 	if err != nil {
 		return Block{}, err

@@ -2,8 +2,8 @@ package jsontext
 
 import "io"
 
-// What parts of a text become when encoding/json decodes it to maps, slices and texts, in
-// bytes: a map has places for eight members at least, a slice grows to twice its length.
+// The sizes in bytes of the parts of a text that encoding/json decodes to maps, slices and
+// texts: a map has places for eight members at least, a slice grows to twice its length.
 const (
 	objectMemory = 400
 	arrayMemory  = 96
@@ -12,9 +12,9 @@ const (
 	textMemory   = 16
 )
 
-// Charge reads a text and charges, as it goes, what the text takes in memory once
-// encoding/json has decoded it, and once it is written again with an indent of two spaces.
-// An error of charge's ends it.
+// Charge reads a text and charges, on the way, the memory that the text needs once
+// encoding/json has decoded it, and once it is written again with an indent of two spaces. An
+// error of charge ends it.
 func Charge(in io.Reader, charge func(bytes int64) error) error {
 	r := NewReader(in, charge)
 	for {

@@ -13,10 +13,10 @@ import (
 	"unicode/utf8"
 )
 
-// MaxDepth is how deep objects and arrays nest.
+// MaxDepth is the deepest nesting of objects and arrays.
 const MaxDepth = 127
 
-// Kind is what a token is.
+// Kind is the kind of a token.
 type Kind byte
 
 // The kinds of tokens. Commas and colons are not tokens.
@@ -56,13 +56,13 @@ type Reader struct {
 	in   *bufio.Reader
 	grow func(bytes int64) error
 	at   int64
-	open []byte // of each value that the next token is in, its first character
-	last Kind   // the token before; noKind: there is none
+	open []byte // the first character of each open value
+	last Kind   // the previous token; noKind: there is none
 	text []byte
 }
 
-// NewReader returns a reader. It calls grow before it allocates memory for a long token,
-// with the number of bytes; an error of grow's ends the reading. grow may be nil.
+// NewReader returns a reader. It calls grow before it allocates memory for a long token, with
+// the number of bytes; an error of grow ends the reading. grow may be nil.
 func NewReader(in io.Reader, grow func(bytes int64) error) *Reader {
 	return &Reader{in: bufio.NewReaderSize(in, 1<<16), grow: grow, last: noKind}
 }
@@ -71,11 +71,10 @@ func NewReader(in io.Reader, grow func(bytes int64) error) *Reader {
 // Number its digits. The next token overwrites it.
 func (r *Reader) Bytes() []byte { return r.text }
 
-// Depth returns how many objects and arrays are open.
+// Depth returns the number of open objects and arrays.
 func (r *Reader) Depth() int { return len(r.open) }
 
-// Next returns the next token. After the outermost value it is End, and nothing but blanks
-// may follow.
+// Next returns the next token. After the outermost value it is End; only blanks may follow.
 func (r *Reader) Next() (Kind, error) {
 	k, err := r.next()
 	if err == io.EOF {
@@ -156,7 +155,7 @@ func (r *Reader) next() (Kind, error) {
 	return Key, r.string()
 }
 
-// value reads a value, or the beginning of one, of which c is the first character.
+// value reads a value, or the beginning of one, whose first character is c.
 func (r *Reader) value(c byte) (Kind, error) {
 	switch {
 	case c == '{' || c == '[':
@@ -188,7 +187,7 @@ func (r *Reader) word(rest string) error {
 	return nil
 }
 
-// number reads a number, of which c is the first character.
+// number reads a number, whose first character is c.
 func (r *Reader) number(c byte) (err error) {
 	r.text = r.text[:0]
 	digits := func() (n int) {
@@ -252,10 +251,10 @@ func (r *Reader) keep(c byte) (byte, error) {
 	return r.byte()
 }
 
-// string reads what follows a quotation mark, up to the next.
+// string reads the text after a quotation mark, up to the next.
 func (r *Reader) string() error {
 	r.text = r.text[:0]
-	begin := 0 // of characters that are not yet checked
+	begin := 0 // start of the characters that are not yet checked
 	for {
 		c, err := r.byte()
 		if err != nil {
@@ -282,7 +281,7 @@ func (r *Reader) string() error {
 
 var escapes = map[byte]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
 
-// escape reads what follows a backslash.
+// escape reads the text after a backslash.
 func (r *Reader) escape() error {
 	c, err := r.byte()
 	if err != nil {

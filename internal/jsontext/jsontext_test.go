@@ -54,7 +54,7 @@ func TestTokens(t *testing.T) {
 	require.EqualError(t, err, "lost")
 }
 
-// TestSkip: what is skipped is checked, too.
+// TestSkip: skipped values are checked, too.
 func TestSkip(t *testing.T) {
 	r := NewReader(strings.NewReader(`{"a":[1,{"b":[]}],"c":2}`), nil)
 	for range 2 {
@@ -70,7 +70,7 @@ func TestSkip(t *testing.T) {
 	assert.Equal(t, "c", string(r.Bytes()))
 }
 
-// TestLongTokens: memory for a token is asked for before it is there.
+// TestLongTokens: grow is called before a token's memory is allocated.
 func TestLongTokens(t *testing.T) {
 	for _, text := range []string{`"` + strings.Repeat("x", 1<<20) + `"`, strings.Repeat("1", 1<<20)} {
 		asked := int64(0)
@@ -85,7 +85,7 @@ func TestLongTokens(t *testing.T) {
 	}
 }
 
-// TestCharge: at least what a decoded text takes up is charged.
+// TestCharge: the charge is at least the memory of a decoded text.
 func TestCharge(t *testing.T) {
 	n := 20_000
 	for _, text := range []string{
@@ -109,7 +109,7 @@ func TestCharge(t *testing.T) {
 	}
 }
 
-// FuzzReader: what we read encoding/json reads, and it is the same.
+// FuzzReader: encoding/json reads the same from every accepted text.
 func FuzzReader(f *testing.F) {
 	for _, text := range []string{`{"a":[1,-0.5e3,true,null,"\u00e9\ud83d\ude00"]}`, `"\ud800"`, "[1e999]", "\"\xff\"", "[[]", " 0 "} {
 		f.Add(text)

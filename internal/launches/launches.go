@@ -19,15 +19,15 @@ type Target = planner.Target
 // do.
 type Launch struct {
 	planner.Launch
-	Numbers []uint64 // of the arguments that are numbers; 0 for memory
-	Extent  int64    // of the index of a take or a put, of what a map looks up, or of conditions: numbers are below
+	Numbers []uint64 // of the arguments; 0 for memory
+	Extent  int64    // numbers in memory are below it: the index of a take or a put, a map's elements, or conditions
 
-	Read, Written int64 // bytes that memory moves at least: see cases.Touched
-	Fetched       int64 // and that it reads if all sectors of dst are written as a whole
-	Reach         int64 // bytes in which a take or a put finds its rows, by indices; 0: there are none
+	Read, Written int64 // the least bytes that memory moves: see cases.Touched
+	Fetched       int64 // bytes that it reads if all sectors of dst are written as a whole
+	Reach         int64 // bytes in which a take or a put finds its rows, by indices; 0: none
 }
 
-// sector is the least that a GPU's memory moves, in bytes.
+// sector is the smallest unit of GPU memory traffic, in bytes.
 const sector = 32
 
 // Of plans an operation.
@@ -88,14 +88,14 @@ func fetched(o oracle.Case) (int64, error) {
 	return read, nil
 }
 
-// ops are the operations of cases that kernels do.
+// ops are the operations of cases for which there are kernels.
 var ops = map[oracle.Op]planner.Op{
 	oracle.OpCopy: planner.OpCopy, oracle.OpFill: planner.OpFill, oracle.OpConvert: planner.OpConvert,
 	oracle.OpTake: planner.OpTake, oracle.OpPut: planner.OpPut, oracle.OpMap: planner.OpMap, oracle.OpWhere: planner.OpWhere,
 	oracle.OpDequantize: planner.OpDequantize, oracle.OpQuantize: planner.OpQuantize,
 }
 
-// operation is that of a case.
+// operation is the operation of a case.
 func operation(o oracle.Case) (planner.Operation, error) {
 	op, ok := ops[o.Op]
 	if !ok {
@@ -138,7 +138,7 @@ func operation(o oracle.Case) (planner.Operation, error) {
 	return call, nil
 }
 
-// extent is that of the numbers which a case finds in memory.
+// extent is the extent of the numbers that a case finds in memory.
 func extent(o oracle.Case) int64 {
 	switch o.Op {
 	case oracle.OpTake, oracle.OpPut:

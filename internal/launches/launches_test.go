@@ -10,7 +10,7 @@ import (
 	"github.com/restride/restride/internal/planner"
 )
 
-// TestBytes: what is read but for dst, and what indices reach.
+// TestBytes: bytes read besides dst's, and the reach of indices.
 func TestBytes(t *testing.T) {
 	for name, want := range map[string]struct{ fetched, written, reach int64 }{
 		"copy/uint8/64x64/dst=64,1@0/src=1,64@0":                                              {4096, 4096, 0},

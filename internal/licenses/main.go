@@ -1,10 +1,9 @@
-// Command licenses writes the licences of all that is linked into the command restride,
-// which embeds them:
+// Command licenses writes the licences of all modules linked into the command restride, which
+// embeds them:
 //
 //	go run -C internal/licenses . ../../cmd/restride/licenses.json
 //
-// It is a module of its own: what recognises licences is of no use to those who import
-// Restride.
+// It is a separate module: importers of Restride do not need its licence classifier.
 package main
 
 import (
@@ -26,9 +25,9 @@ import (
 // targets are the builds whose modules are listed: environment, and build tags.
 var targets = [][2]string{{"linux", ""}, {"windows", ""}, {"darwin", ""}, {"linux", "gorgonia"}}
 
-// others are modules of which more is known than names of files and a classifier tell.
+// others are modules whose licences cannot be derived from file names and a classifier alone.
 var others = map[string]struct {
-	license string // "": as it is recognised
+	license string // "": the recognised one
 	files   []string
 }{
 	"github.com/golang/freetype": {"FTL OR GPL-2.0-or-later", []string{"LICENSE", "licenses/ftl.txt"}},
@@ -36,7 +35,7 @@ var others = map[string]struct {
 	"golang.org/x/image": {"", []string{"LICENSE", "PATENTS", "font/gofont/ttfs/README"}},
 }
 
-// License is what licenses.json has of a module.
+// License is a module's entry in licenses.json.
 type License struct {
 	Module  string `json:"module"` // "std" is Go's standard library, whose version is the toolchain's
 	Version string `json:"version,omitempty"`
@@ -50,7 +49,7 @@ type File struct {
 	Text []string `json:"text"` // lines
 }
 
-// named is how files of licences are named.
+// named matches the names of licence files.
 var named = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|patents|ofl|unlicense)([-.].*)?$`)
 
 func main() {
@@ -87,7 +86,7 @@ func write(path string) error {
 	return os.WriteFile(path, append(text, '\n'), 0o666)
 }
 
-// module is a module that is linked into the command.
+// module is a module linked into the command.
 type module struct {
 	path, version, root string
 	packages            []string // their folders
@@ -126,7 +125,7 @@ func linked() ([]*module, error) {
 	slices.SortFunc(all, func(a, b *module) int { return strings.Compare(a.path, b.path) })
 	first := slices.IndexFunc(all, func(m *module) bool { return m.version == "" })
 	own := all[first]
-	own.packages = nil // what is Restride's has one licence
+	own.packages = nil // everything in Restride has one licence
 	return slices.Concat([]*module{own, std}, slices.Delete(all, first, first+1)), nil
 }
 
@@ -162,8 +161,8 @@ func (m *module) read(c *classifier.Classifier) (l License, err error) {
 	return l, nil
 }
 
-// files returns the files of licences in the module's folder, and in those of linked
-// packages and around these.
+// files returns the licence files in the module's folder, and in the folders of linked packages
+// and their parents.
 func (m *module) files() (names []string, err error) {
 	folders := map[string]bool{m.root: true}
 	for _, dir := range m.packages {

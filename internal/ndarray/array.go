@@ -10,8 +10,8 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// An Array has the elements in row-major order, each as its bytes (below a byte: its
-// bits, low in one byte), or as the string.
+// An Array has the elements in row-major order, each as its bytes (below a byte: its bits, in
+// the low bits of a byte), or as a string.
 type Array struct {
 	Dims  []int64
 	Elems []string
@@ -26,8 +26,8 @@ func Count(dims []int64) int64 {
 	return n
 }
 
-// Numbered returns an array whose elements differ from their neighbours, as far as the
-// type has room.
+// Numbered returns an array whose elements differ from their neighbours, within the range of
+// the type.
 func Numbered(t layout.DType, dims ...int64) Array {
 	a := Array{Dims: dims}
 	for i := range Count(dims) {

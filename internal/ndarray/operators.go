@@ -31,7 +31,7 @@ func (a Array) Take(axis int, keep []int64) Array {
 	})
 }
 
-// Window keeps the indices of an axis from one up to, and without, another.
+// Window keeps the indices of an axis in a half-open range.
 func (a Array) Window(axis int, from, to int64) Array {
 	keep := []int64{}
 	for i := from; i < to; i++ {
@@ -40,7 +40,7 @@ func (a Array) Window(axis int, from, to int64) Array {
 	return a.Take(axis, keep)
 }
 
-// Sliced is what ONNX's Slice keeps of n indices, worked out in big numbers.
+// Sliced is the indices of n that ONNX's Slice keeps, computed in big numbers.
 func Sliced(n, start, end, step int64) []int64 {
 	from, to, by := big.NewInt(start), big.NewInt(end), big.NewInt(step)
 	resolve := func(x *big.Int, least, most int64) {
@@ -96,7 +96,7 @@ func (a Array) Tile(repeats ...int64) Array {
 	})
 }
 
-// Joined is a, and b behind it along an axis.
+// Joined is a followed by b along an axis.
 func (a Array) Joined(axis int, b Array) Array {
 	out := Array{Dims: slices.Clone(a.Dims)}
 	out.Dims[axis] += b.Dims[axis]
@@ -108,8 +108,7 @@ func (a Array) Joined(axis int, b Array) Array {
 	return out
 }
 
-// Padded says for each element of ONNX's Pad by itself where it comes from. pads are
-// two for each axis.
+// Padded returns the source of each element of ONNX's Pad. pads are two for each axis.
 func (a Array) Padded(mode string, pads []int64, fill string) Array {
 	rank := len(a.Dims)
 	dims := make([]int64, rank)
@@ -131,7 +130,7 @@ func (a Array) Padded(mode string, pads []int64, fill string) Array {
 	})
 }
 
-// padIndex returns which of n elements is at i, which may be outside.
+// padIndex returns the element of n at i, which may be outside.
 func padIndex(mode string, i, n int64) (int64, bool) {
 	mod := func(i, n int64) int64 { return (i%n + n) % n }
 	switch {
@@ -146,7 +145,7 @@ func padIndex(mode string, i, n int64) (int64, bool) {
 	return min(i, 2*n-2-i), true
 }
 
-// Reversed is where each element of ONNX's ReverseSequence comes from.
+// Reversed returns the source of each element of ONNX's ReverseSequence.
 func (a Array) Reversed(batch, time int, lengths []int64) Array {
 	return a.From(a.Dims, func(index, of []int64) {
 		copy(of, index)
@@ -175,7 +174,7 @@ func (a Array) Scattered(update Array, indices []int64, axis int) Array {
 	return out
 }
 
-// Trilu keeps element by element what ONNX's Trilu keeps.
+// Trilu keeps the same elements as ONNX's Trilu, element by element.
 func (a Array) Trilu(upper bool, k int64, zero string) Array {
 	rank := len(a.Dims)
 	return Each(a.Dims, func(index []int64) string {

@@ -7,7 +7,7 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
-// A Step is one call on a tensor and what it must do to the array.
+// A Step is one call on a tensor and its expected effect on the array.
 type Step struct {
 	Name string
 	Call func(*tensor.Tensor) (*tensor.Tensor, error)
@@ -41,7 +41,7 @@ func RandomStep(rng *rand.Rand, a Array) Step {
 		}
 		want := a.Take(axis, Sliced(a.Dims[axis], start, end, by))
 		if len(want.Elems) == 0 && rng.IntN(4) > 0 {
-			break // empty arrays stay empty: not too many
+			break // empty arrays stay empty: not too many of them
 		}
 		return Step{Name: fmt.Sprint("Slice", axis, start, end, by), Want: want, View: true,
 			Call: func(x *tensor.Tensor) (*tensor.Tensor, error) { return x.Slice(axis, start, end, by) }}

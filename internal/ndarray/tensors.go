@@ -10,8 +10,8 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
-// Upload returns a contiguous tensor with the elements of a. Strings are on
-// [tensor.Host] where the device holds none, as in a session.
+// Upload returns a contiguous tensor with the elements of a. Strings are on [tensor.Host] if
+// the device does not hold strings, like in a session.
 func (a Array) Upload(s *tensor.Stream, t layout.DType) (*tensor.Tensor, error) {
 	if t == layout.String {
 		if !s.Device().Info().Strings {
@@ -22,10 +22,10 @@ func (a Array) Upload(s *tensor.Stream, t layout.DType) (*tensor.Tensor, error) 
 	return tensor.FromBytes(s, t, a.Bytes(t), a.Dims...)
 }
 
-// Views are the ways in which a tensor of UploadAs lies in memory.
+// Views are the memory layouts for UploadAs.
 var Views = []string{"contiguous", "transposed", "strided"}
 
-// UploadAs returns a tensor with the elements of a that lies in memory as said.
+// UploadAs returns a tensor with the elements of a in the given memory layout.
 func (a Array) UploadAs(s *tensor.Stream, t layout.DType, view string) (*tensor.Tensor, error) {
 	rank := len(a.Dims)
 	switch {
@@ -36,7 +36,7 @@ func (a Array) UploadAs(s *tensor.Stream, t layout.DType, view string) (*tensor.
 		}
 		return viewed(a.Transpose(reverse...), s, t, func(x *tensor.Tensor) (*tensor.Tensor, error) { return x.Transpose() })
 	case view == "strided" && rank > 0:
-		// The last axis backwards, with something before and between.
+		// The last axis backwards, with other elements before and between.
 		n := a.Dims[rank-1]
 		wide := slices.Clone(a.Dims)
 		wide[rank-1] = 2*n + 1

@@ -9,9 +9,8 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// A grid is the set of values that a float format has, which decides how few
-// digits tell a value from its neighbours, and numpy's bounds for positional
-// notation.
+// A grid is the set of values that a float format has, which determines the fewest digits that
+// distinguish a value from its neighbours, and numpy's bounds for positional notation.
 type grid struct {
 	mantissa  int     // significant bits, the hidden one included
 	least     int     // the least value is 2^least
@@ -45,11 +44,11 @@ type decimal struct {
 	exp      int
 }
 
-// unlimited is more digits than any float64 takes.
+// unlimited exceeds the digits of any float64.
 const unlimited = 1 << 12
 
-// decimalPlaces is decimal with at least one digit and at most so many places
-// after the point.
+// decimalPlaces is decimal with at least one digit and at most the given number of places after
+// the point.
 func (g grid) decimalPlaces(v float64, places int) decimal {
 	return g.generate(v, 1, func(exp int) int { return exp + 1 + places })
 }

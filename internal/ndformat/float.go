@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// A floatStyle is how all floats of one array are written: which notation, and
-// how wide left and right of the point.
+// A floatStyle is the style of all floats of one array: the notation, and the widths left and
+// right of the point.
 type floatStyle struct {
 	grid        grid
 	plus        bool // non-negative numbers get a +
@@ -64,7 +64,7 @@ func (s *floatStyle) positional(v float64) (whole, frac string) {
 	return s.sign(v) + whole, frac
 }
 
-// sign is what the digits do not have: decimals bring their minus along.
+// sign is the sign that the digits lack: decimals include their minus.
 func (s *floatStyle) sign(v float64) string {
 	if s.plus && !math.Signbit(v) {
 		return "+"
@@ -72,7 +72,7 @@ func (s *floatStyle) sign(v float64) string {
 	return ""
 }
 
-// cell writes one value, in the width that all have.
+// cell writes one value, in the width common to all.
 func (s *floatStyle) cell(v float64) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return fmt.Sprintf("%*s", s.left+1+s.right, nonFinite(v, s.plus))
@@ -86,5 +86,5 @@ func (s *floatStyle) cell(v float64) string {
 	return fmt.Sprintf("%*s.%-*s", s.left, whole, s.right, frac)
 }
 
-// exponent writes a decimal exponent with its sign and at least so many digits.
+// exponent writes a decimal exponent with its sign and at least the given number of digits.
 func exponent(exp, digits int) string { return fmt.Sprintf("%+0*d", digits+1, exp) }

@@ -2,14 +2,14 @@
 // options: at most 8 digits after the point, lines of 75 characters, and 3
 // items at either end of each axis of an array of more than 1000 elements.
 //
-// Where numpy has no such type, or says less than a reader of tensors needs:
+// Differences, where numpy lacks the type, or says less than a reader of tensors needs:
 //
-//   - bfloat16 is printed as numpy prints float16: the fewest digits that tell
+//   - bfloat16 is printed like numpy's float16: the fewest digits that distinguish
 //     a value from its neighbours in its own format, with an exponent from 100
 //     on (numpy: from 10 to the number of decimal digits that the type holds);
-//   - the floats of 8 bits and less are printed as float32 is, so that their
+//   - the floats of 8 bits and less are printed like float32, so that their
 //     value shows: 448, not 4.5e+02;
-//   - integers below a byte are printed as int8 is;
+//   - integers below a byte are printed like int8;
 //   - a string is quoted even if it is a scalar; bytes of it that are not UTF-8
 //     are \x escapes.
 package ndformat
@@ -30,9 +30,8 @@ const (
 	precision = 8
 )
 
-// Kept returns the extents of what is shown of an array: all of it up to 1000
-// elements; of a larger one at most 6 along each axis, the first 3 and the
-// last 3.
+// Kept returns the extents of the shown part of an array: all of it up to 1000 elements; for a
+// larger one at most 6 along each axis, the first 3 and the last 3.
 func Kept(shape layout.Shape) layout.Shape {
 	kept := shape.Clone()
 	if n, err := shape.Count(); err == nil && n <= threshold {
@@ -122,9 +121,8 @@ type array struct {
 	cells       []string // not written yet
 }
 
-// block writes the next sub-array that has the axes from axis on. Its lines
-// after the first begin with the indent; width is what a line may take up to
-// the brackets that close around it.
+// block writes the next sub-array that has the axes from axis on. Its lines after the first
+// begin with the indent; width is the limit of a line up to the closing brackets.
 func (a *array) block(axis int, indent string, width int) string {
 	if axis == len(a.kept)-1 {
 		return a.row(indent, width-1)
@@ -143,7 +141,7 @@ func (a *array) block(axis int, indent string, width int) string {
 	return "[" + b.String() + "]"
 }
 
-// row writes the next elements of the last axis, on as many lines as they take.
+// row writes the next elements of the last axis, on as many lines as needed.
 func (a *array) row(indent string, width int) string {
 	var done strings.Builder
 	line := indent

@@ -21,9 +21,9 @@ type oracleCase struct {
 	Want   string       `json:"want"`
 }
 
-// TestNumpyOracle compares with what numpy's str said of the same arrays (see
-// testdata/generate.py). RESTRIDE_NDFORMAT_CASES names another file of such
-// cases, to compare more than are kept here.
+// TestNumpyOracle compares with numpy's str of the same arrays (see testdata/generate.py).
+// RESTRIDE_NDFORMAT_CASES names another file of such cases, to compare more than are stored
+// here.
 func TestNumpyOracle(t *testing.T) {
 	path := os.Getenv("RESTRIDE_NDFORMAT_CASES")
 	if path == "" {

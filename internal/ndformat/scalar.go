@@ -12,8 +12,8 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// scalar writes the one element of an array without axes. There numpy does not
-// limit the digits.
+// scalar writes the one element of an array without axes, for which numpy does not limit the
+// digits.
 func scalar(t layout.DType, packed []byte, strs []string) string {
 	switch numeric.KindOf(t) {
 	case numeric.BoolKind:
@@ -42,9 +42,9 @@ func scalar(t layout.DType, packed []byte, strs []string) string {
 	return ""
 }
 
-// Plain writes element i of a packed array of numbers as text that ONNX's Cast
-// reads: a float with the fewest digits that tell it from its neighbours and
-// without an exponent, or INF, -INF or NaN.
+// Plain writes element i of a packed array of numbers as text that ONNX's Cast reads: a float
+// with the fewest digits that distinguish it from its neighbours and without an exponent, or
+// INF, -INF or NaN.
 func Plain(t layout.DType, packed []byte, i int64) string {
 	switch numeric.KindOf(t) {
 	case numeric.BoolKind:
@@ -66,7 +66,7 @@ func Plain(t layout.DType, packed []byte, i int64) string {
 	}
 }
 
-// scalarFloat writes a float by itself; whole is what follows a whole number.
+// scalarFloat writes a single float; whole is the suffix of an integral number.
 func scalarFloat(g grid, v float64, whole string) string {
 	switch abs := math.Abs(v); {
 	case math.IsInf(v, 0) || math.IsNaN(v):

@@ -1,4 +1,4 @@
-// Package nearest guesses which name was meant by a word that is not one.
+// Package nearest guesses the name that an unknown word was meant to be.
 package nearest
 
 import (
@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// longest is the most runes of a word that a guess is made for.
+// longest is the most runes of a word for a guess.
 const longest = 64
 
-// To returns the name that a word was meant to be, or "" if none is close: it differs in a
-// third of the word's letters at most, or goes on where the word ends. Of names as close as
-// each other it is the first.
+// To returns the intended name for a word, or "" if none is close: it differs in at most a
+// third of the word's letters, or begins with the word. Among equally close names it is the
+// first.
 func To(word string, names []string) string {
 	typed := []rune(strings.ToLower(word))
 	if len(typed) == 0 || len(typed) > longest {
@@ -31,8 +31,7 @@ func To(word string, names []string) string {
 	return best
 }
 
-// Meant is the end of a message about a word that is not one of the names: " (did you
-// mean "run"?)", or nothing.
+// Meant is the end of a message about an unknown word: " (did you mean "run"?)", or nothing.
 func Meant(word string, names []string) string {
 	if name := To(word, names); name != "" {
 		return fmt.Sprintf(" (did you mean %q?)", name)
@@ -40,8 +39,8 @@ func Meant(word string, names []string) string {
 	return ""
 }
 
-// distance is how many letters are to be inserted, removed, replaced or exchanged with
-// their neighbour to make b of a.
+// distance is the number of letters to insert, remove, replace or exchange with their neighbour
+// to turn a into b.
 func distance(a, b []rune) int {
 	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for k := range last {

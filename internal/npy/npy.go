@@ -16,14 +16,14 @@ import (
 // bytes unless told otherwise.
 const maxHeader = 1 << 16
 
-// Header is what a file says of its array.
+// Header is a file's description of its array.
 type Header struct {
 	Type    layout.DType
 	Fortran bool // the first axis is the fastest
 	Shape   layout.Shape
 }
 
-// types are numpy's names of the types that both know, without byte order.
+// types are numpy's names, without byte order, of the types that both have.
 var types = map[string]layout.DType{
 	"b1": layout.Bool, "i1": layout.Int8, "i2": layout.Int16, "i4": layout.Int32, "i8": layout.Int64,
 	"u1": layout.Uint8, "u2": layout.Uint16, "u4": layout.Uint32, "u8": layout.Uint64,
@@ -94,7 +94,7 @@ func (p *parser) need(token string) {
 	}
 }
 
-// dict reads all of the header: each of the three keys once, in any order.
+// dict reads the whole header: each of the three keys once, in any order.
 func (p *parser) dict() Header {
 	var h Header
 	seen := map[string]bool{}
@@ -157,7 +157,7 @@ func (p *parser) dtype() layout.DType {
 		p.fail("arrays of records cannot be read")
 	}
 	name := p.text()
-	t, ok := types[strings.TrimLeft(name, "<|")] // ">" is big-endian, which is not known
+	t, ok := types[strings.TrimLeft(name, "<|")] // ">" is big-endian, which is not supported
 	if p.err == nil && !ok {
 		p.err = layout.Errorf(layout.ErrUnsupported, "npy", "elements of numpy type %.20q", name)
 	}
@@ -189,9 +189,8 @@ func (p *parser) tuple() layout.Shape {
 	return shape
 }
 
-// Read reads a file of the given length in bytes: its header and its elements,
-// packed little-endian in the order of the file. Nothing is allocated that the
-// length does not cover.
+// Read reads a file of the given length in bytes: its header and its elements, packed
+// little-endian in the order of the file. Allocations are bounded by the length.
 func Read(r io.Reader, length int64) (Header, []byte, error) {
 	counted := &counter{r: r}
 	h, err := ReadHeader(counted)
@@ -224,7 +223,7 @@ func Read(r io.Reader, length int64) (Header, []byte, error) {
 	return h, data, nil
 }
 
-// counter counts what is read.
+// counter counts the bytes read.
 type counter struct {
 	r io.Reader
 	n int64

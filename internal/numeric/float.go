@@ -15,10 +15,10 @@ type FloatFormat struct {
 	Exponent, Mantissa int // widths in bits
 	Bias               int
 	Special            Special
-	Unsigned           bool // no sign, and exponent bits 0 are as any other: there is no 0
+	Unsigned           bool // no sign, and exponent bits 0 are not special: there is no 0
 }
 
-// Special says which bit patterns are infinite or not a number.
+// Special defines the bit patterns that are infinite or NaN.
 type Special uint8
 
 const (
@@ -26,14 +26,13 @@ const (
 	IEEE Special = iota
 	// AllOnes: all exponent and mantissa bits set are NaN; no infinities.
 	AllOnes
-	// NegativeZero: what would be -0 is the one NaN; no infinities and no -0.
+	// NegativeZero: the pattern of -0 is the only NaN; no infinities and no -0.
 	NegativeZero
 	// Finite: every pattern is a finite number.
 	Finite
 )
 
-// floatFormats lists the formats by type. Types that are no floats have a gap, or lie
-// beyond.
+// floatFormats lists the formats by type. Other types have a gap, or lie beyond.
 var floatFormats = [...]FloatFormat{
 	layout.Float64:        {Exponent: 11, Mantissa: 52, Bias: 1023, Special: IEEE},
 	layout.Float32:        {Exponent: 8, Mantissa: 23, Bias: 127, Special: IEEE},
@@ -57,7 +56,7 @@ func FloatFormatOf(t layout.DType) (FloatFormat, bool) {
 	return f, f.Exponent > 0
 }
 
-// Decode returns the value of a bit pattern, exactly; every NaN is the same.
+// Decode returns the value of a bit pattern, exactly; all NaNs are equal.
 func (f FloatFormat) Decode(bits uint64) float64 {
 	mantissa := bits & (1<<f.Mantissa - 1)
 	exponent := int(bits >> f.Mantissa & (1<<f.Exponent - 1))

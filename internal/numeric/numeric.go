@@ -1,5 +1,5 @@
-// Package numeric says what the bits of an element mean. It decodes every ONNX
-// element type but String from packed little-endian bytes (see package device):
+// Package numeric decodes the bits of elements, of every ONNX element type except String, from
+// packed little-endian bytes (see package device):
 //
 //	switch numeric.KindOf(t) {
 //	case numeric.IntKind:
@@ -16,8 +16,7 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// Kind is the family of values that an element type belongs to, and so which
-// function decodes it.
+// Kind is the family of an element type's values, which selects the function that decodes it.
 type Kind uint8
 
 // The kinds of element type.
@@ -29,7 +28,7 @@ const (
 	FloatKind               // Float
 	ComplexKind             // Complex
 	StringKind              // held as Go strings, not as bytes
-	BitKind                 // Uint, of no number
+	BitKind                 // Uint, not as a number
 )
 
 // KindOf returns the kind of an element type.
@@ -54,8 +53,8 @@ func KindOf(t layout.DType) Kind {
 	return NoKind
 }
 
-// Bits returns the bits of element i of a packed array whose elements have 1,
-// 2, 4, 8, 16, 32 or 64 bits. It panics, as a Go slice does, out of range.
+// Bits returns the bits of element i of a packed array whose elements have 1, 2, 4, 8, 16, 32
+// or 64 bits. It panics out of range, like a Go slice.
 func Bits(packed []byte, width int, i int64) uint64 {
 	switch width {
 	case 1, 2, 4:
@@ -82,8 +81,8 @@ func Int(t layout.DType, packed []byte, i int64) int64 {
 	return int64(Bits(packed, t.Bits(), i)<<unused) >> unused
 }
 
-// Float returns element i of a floating-point type. The value is exact; of a
-// NaN neither sign nor payload are kept.
+// Float returns element i of a floating-point type. The value is exact; a NaN loses its sign
+// and payload.
 func Float(t layout.DType, packed []byte, i int64) float64 {
 	return floatFormats[t].Decode(Bits(packed, t.Bits(), i))
 }

@@ -13,9 +13,8 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// TestDecodeOracle compares every bit pattern of the types of up to 16 bits with
-// what onnx and ml_dtypes make of it; testdata/generate.py says how the file is
-// laid out.
+// TestDecodeOracle compares every bit pattern of the types of up to 16 bits with the values of
+// onnx and ml_dtypes; testdata/generate.py describes the file.
 func TestDecodeOracle(t *testing.T) {
 	f, err := os.Open("testdata/decoded.gz")
 	require.NoError(t, err)

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The committed code is what go generate makes.
+// The committed code is the output of go generate.
 func TestGeneratedCodeIsUpToDate(t *testing.T) {
 	version, err := exec.Command("protoc", "--version").Output()
 	if err != nil || !strings.Contains(string(version), " 3.21.") {
@@ -27,7 +27,7 @@ func TestGeneratedCodeIsUpToDate(t *testing.T) {
 	assert.True(t, string(want) == string(got), "run go generate ./internal/onnxpb")
 }
 
-// Names of our own keep a program alive that links another ONNX package too.
+// The package's own message names allow a program to link another ONNX package, too.
 func TestNamesAreOurOwn(t *testing.T) {
 	file := File_github_com_restride_restride_internal_onnxpb_onnx_proto
 	assert.Equal(t, "restride.onnx", string(file.Package()))

@@ -29,7 +29,7 @@ func (t *Terms) quantizeBlocks(dst []byte, d layout.Layout, to layout.DType, src
 	}
 }
 
-// counted is a number of a block as it counts.
+// counted is the value with which a number of a block counts.
 func counted(n number) float32 {
 	v := single(n)
 	switch {
@@ -74,8 +74,8 @@ func reciprocal(v float32) float32 {
 	return over(1, v)
 }
 
-// fourBits is a number without its fraction, from 0 to 15; NaN, of 0 times an infinite
-// reciprocal, is the code of 0.
+// fourBits is the integer part of a number, from 0 to 15; NaN, from 0 times an infinite
+// reciprocal, gives the code of 0.
 func fourBits(v float32) uint64 {
 	if v != v {
 		return 8
@@ -83,7 +83,7 @@ func fourBits(v float32) uint64 {
 	return uint64(min(max(v, 0), 15))
 }
 
-// eightBits is the nearest integer, away from zero.
+// eightBits is the nearest integer, ties away from zero.
 func eightBits(v float32) uint64 {
 	if v != v {
 		return 0
@@ -100,8 +100,7 @@ func microScale(x float32) float32 {
 	return float32(math.Ldexp(1, int(max(math.Floor(float64(log))-2, -127))))
 }
 
-// nearestE2M1 is the code of the nearest number of Float4E2M1, of the smaller one if two
-// are as near.
+// nearestE2M1 is the code of the nearest number of Float4E2M1, ties to the smaller one.
 func nearestE2M1(v float64) uint64 {
 	best, least := uint64(0), math.Inf(1)
 	for code, m := range []float64{0, .5, 1, 1.5, 2, 3, 4, 6} {

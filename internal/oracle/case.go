@@ -29,34 +29,34 @@ const (
 // operations are all of them.
 var operations = []Op{OpCopy, OpFill, OpConvert, OpTake, OpPut, OpMap, OpWhere, OpDequantize, OpQuantize}
 
-// Case is one operation to check. Layouts count elements from the start of
-// their buffer; what lies outside them is guarded.
+// Case is one operation to check. Layouts count elements from the start of their buffer;
+// everything outside them is guarded.
 type Case struct {
 	Op       Op
 	DstType  layout.DType
-	SrcType  layout.DType // but of a fill; of a take and a where it is DstType
+	SrcType  layout.DType // but for a fill; for a take and a where it is DstType
 	Dst, Src layout.Layout
-	How      device.Rounding // Convert, and of Quantize whether it saturates
+	How      device.Rounding // Convert; for Quantize, whether it saturates
 	Shared   bool            // dst and src lie in one buffer
 
-	// Of a take or a put: its indices. Wrong is how many elements have one out of range.
+	// For a take or a put: its indices. Wrong is the number of elements with one out of range.
 	At     layout.Layout
 	AtType layout.DType
 	By     []layout.Index
 	Wrong  int
 
-	// Of a map: where in its buffer the table begins, whose type is DstType.
+	// For a map: the begin of the table in its buffer; its type is DstType.
 	Table int64
 
-	// Of a where: b and cond; a is Src. SharedB: dst and b lie in one buffer.
+	// For a where: b and cond; a is Src. SharedB: dst and b lie in one buffer.
 	B, Cond layout.Layout
 	SharedB bool
-	// Of a put. Once: no two elements go to one; indices of others are out of range, and
-	// skipped.
+	// For a put. Once: no two elements go to one place; indices of other elements are out of
+	// range, and skipped.
 	Reduction device.Reduction
 	Once      bool
 
-	// Of a dequantization or a quantization.
+	// For a dequantization or a quantization.
 	Terms Terms
 }
 
@@ -75,13 +75,12 @@ type Case struct {
 //	where/int4/3x5/dst=5,1@1/src=0,0@3/b=5,1@1/cond=1,0@2/shared-b
 //	put/int4/3x5/dst=0,1@1/src=5,1@0/at=1,0@2/int32/by=0:7:5:skip/wrong=1/set/once
 //
-// that is operation, source and destination type (one if they are the same),
-// extents, each layout's strides and offset, and what is not the default of the
-// rounding; of a take or a put the type of its indices, and offset, extent and stride of
-// each, and if it is not an error, what one out of range does; of a put the
-// reduction; of a map where the table begins; of a where src is a; of what scales the
-// terms.
-// It means itself as a pattern of go test's -run, and ParseCase reads it.
+// that is operation, source and destination type (one if they are the same), extents, each
+// layout's strides and offset, and the deviations from the default rounding; for a take or a
+// put the type of its indices, offset, extent and stride of each, and the treatment of one out
+// of range, unless that is an error; for a put the reduction; for a map the begin of the table;
+// for a where src is a; for scalings the terms. As a pattern of go test's -run the name matches
+// itself, and ParseCase reads it.
 func (c Case) String() string {
 	types := c.DstType.String()
 	if c.Op != OpFill && c.SrcType != c.DstType {
@@ -117,7 +116,7 @@ func (c Case) String() string {
 	return name
 }
 
-// howString writes a rounding: what is not its default.
+// howString writes the deviations of a rounding from the default.
 func howString(r device.Rounding) string {
 	var words []string
 	if r.Unsaturated {
@@ -166,8 +165,8 @@ func join(numbers []int64, separator string) string {
 	return strings.Join(words, separator)
 }
 
-// ParseCase reads the name of a case. The operation need not be one that a
-// device accepts: it may reach beyond any memory, or write an element twice.
+// ParseCase reads the name of a case. A device need not accept the operation: it may reach
+// beyond any memory, or write an element twice.
 func ParseCase(name string) (Case, error) {
 	refuse := func(rule string, args ...any) (Case, error) {
 		return Case{}, layout.Errorf(device.ErrInvalid, "ParseCase", "%q: %s", name, fmt.Sprintf(rule, args...))
@@ -251,7 +250,7 @@ func ParseCase(name string) (Case, error) {
 	return c, nil
 }
 
-// parseTable reads where a map's table begins.
+// parseTable reads the begin of a map's table.
 func (c *Case) parseTable(word string) (err error) {
 	offset, ok := strings.CutPrefix(word, "table=")
 	if !ok {

@@ -11,7 +11,7 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// indicesString is what the name of a take or a put has of its indices, and behind them.
+// indicesString is the part of a take's or a put's name from its indices on.
 func (c Case) indicesString() string {
 	by := make([]string, len(c.By))
 	for i, x := range c.By {

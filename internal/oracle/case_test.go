@@ -68,7 +68,7 @@ func TestCaseNames(t *testing.T) {
 	}
 }
 
-// A random case keeps the rules, survives its name, and comes again from its
+// A random case keeps the rules, can be parsed from its name, and is reproducible from its
 // seed.
 func TestRandomKeepsTheRules(t *testing.T) {
 	n := 20000
@@ -185,7 +185,7 @@ type stringsSized struct{ *sized }
 
 func (stringsSized) HoldsStrings() {}
 
-// What the generator promises to cover, it covers.
+// The generator covers what it promises.
 func TestRandomCovers(t *testing.T) {
 	got := map[string]int{}
 	for seed := range uint64(20000) {

@@ -14,20 +14,19 @@ import (
 )
 
 var (
-	// ErrWrong: the device accepted the operation and did something else.
+	// ErrWrong: the device accepted the operation and its result is wrong.
 	ErrWrong = errors.New("wrong result")
-	// ErrSkipped: the case is about strings, which the device does not hold.
+	// ErrSkipped: the case has strings, which the device does not hold.
 	ErrSkipped = errors.New("skipped: the device holds no strings")
 )
 
-// most is the largest buffer, in bytes, that Check makes. A string takes some
-// 64: its header, its text, and the oracle's.
+// most is the largest buffer, in bytes, that Check makes. A string counts some 64: its header,
+// its text, and the oracle's.
 const most = 1 << 30
 
 // Check runs one case on a device and compares every bit of the buffers with
-// the index walk's: elements of dst, gaps between them, bytes around them, and
-// src. The seed chooses the data. An error is ErrWrong where the device did
-// something else than it should, ErrSkipped, or what the device returned.
+// the index walk's: elements of dst, gaps between them, bytes around them, and src. The seed
+// chooses the data. An error is ErrWrong if the result is wrong, ErrSkipped, or the device's.
 func Check(dev device.Device, c Case, seed uint64) (err error) {
 	q, err := dev.NewQueue()
 	if err != nil {
@@ -37,17 +36,17 @@ func Check(dev device.Device, c Case, seed uint64) (err error) {
 	return CheckOn(dev, q, c, seed)
 }
 
-// CheckOn is Check on a queue of the device that the caller has.
+// CheckOn is Check on a queue of the device that the caller provides.
 func CheckOn(dev device.Device, q device.Queue, c Case, seed uint64) error {
 	defer func() {
 		if p := recover(); p != nil {
-			panic(fmt.Sprintf("%v with seed %d: %v", c, seed, p)) // with the name, so that it can be repeated
+			panic(fmt.Sprintf("%v with seed %d: %v", c, seed, p)) // with the name, to reproduce it
 		}
 	}()
 	rng := rand.New(rand.NewPCG(seed, 0))
 	err := c.walkable()
 	switch {
-	case err != nil: // no need to ask the device
+	case err != nil: // without asking the device
 	case c.DstType == layout.String:
 		err = checkStrings(dev, q, c, rng)
 	default:
@@ -115,29 +114,29 @@ func isNumber(t layout.DType) bool {
 	return k != numeric.StringKind && k != numeric.ComplexKind && k != numeric.BitKind
 }
 
-// memory is what bytes and strings differ in.
+// memory holds the differences between bytes and strings.
 type memory[T comparable] struct {
 	alloc  func(n int64) (device.Buffer, error)
 	random func(n int64) []T
-	season func(src []T) // changes random elements; nil: they are good as they are
+	season func(src []T) // changes random elements; nil: they need no change
 	write  func(b device.Buffer, data []T) error
 	read   func(data []T, b device.Buffer) error
 	// fill fills dst with a pattern on the device, and returns the oracle's.
 	fill func(dst device.Operand) (walk func(dst []T), err error)
-	// walk is the oracle's Copy, Convert, Take, Put, Map or Where. b and at are what these read
-	// beside src. It returns indices out of range.
+	// walk is the oracle's Copy, Convert, Take, Put, Map or Where. b and at are their operands
+	// besides src. It returns indices out of range.
 	walk func(dst, src, b []T, at []byte) (wrong []int64)
-	// settle makes of want, where several elements went to one, the one of them that got
-	// has, if any.
+	// settle sets an element of want to which several went to the one in got, if it is among
+	// them.
 	settle func(want, got, src []T, at []byte)
-	// keep copies the elements of dst: what differs then is outside them.
+	// keep copies the elements of dst: other differences are outside them.
 	keep func(to, from []T, at []byte)
-	// differ returns the first element that differs, in words.
+	// differ describes the first element that differs.
 	differ func(got, want []T, at []byte) (first string, elements int64)
-	terms  *termMemory // of what scales
+	terms  *termMemory // the terms of scalings
 }
 
-// byteMemory is memory of bytes, without what depends on the case.
+// byteMemory is memory of bytes, without the parts that depend on the case.
 func byteMemory(dev device.Device, q device.Queue, rng *rand.Rand) memory[byte] {
 	return memory[byte]{
 		alloc:  dev.Alloc,
@@ -147,7 +146,7 @@ func byteMemory(dev device.Device, q device.Queue, rng *rand.Rand) memory[byte] 
 	}
 }
 
-// stringMemory is byteMemory for strings; ErrSkipped: the device holds none.
+// stringMemory is byteMemory for strings; ErrSkipped: the device does not hold them.
 func stringMemory(dev device.Device, q device.Queue, rng *rand.Rand) (memory[string], error) {
 	allocator, ok := device.As[device.StringAllocator](dev)
 	queue, ok2 := device.As[device.StringQueue](q)
@@ -277,7 +276,7 @@ func RandomBytes(rng *rand.Rand, n int64) []byte {
 	return b[:n]
 }
 
-// guard is how far a buffer goes on behind its last element: a little, or not.
+// guard is the length of a buffer behind its last element: a little, or none.
 func guard(rng *rand.Rand) int64 { return max(rng.Int64N(96)-32, 0) }
 
 func check[T comparable](dev device.Device, c Case, rng *rand.Rand, q device.Queue, m memory[T]) (err error) {
@@ -338,7 +337,7 @@ func check[T comparable](dev device.Device, c Case, rng *rand.Rand, q device.Que
 	if m.season != nil && !c.Shared {
 		m.season(from)
 	}
-	// A read that does nothing shows.
+	// To detect a read that does nothing.
 	got, fromAfter, otherAfter, moreAfter := m.random(dstSize), m.random(srcSize), m.random(bSize), RandomBytes(rng, atSize)
 	if err := errors.Join(m.write(dst, want), m.write(src, from), m.write(b, other), q.Write(at, 0, more)); err != nil {
 		return err
@@ -388,7 +387,7 @@ func check[T comparable](dev device.Device, c Case, rng *rand.Rand, q device.Que
 		}
 	}
 	unread := m.read(got, dst)
-	if len(wrong) > 0 && (late || unread != nil) { // every read tells, and gives the elements all the same
+	if len(wrong) > 0 && (late || unread != nil) { // every read returns the error, and the elements even so
 		unread = checkNamed(unread, wrong)
 	}
 	if err := errors.Join(unread, m.read(fromAfter, src), m.read(otherAfter, b), q.Read(moreAfter, at, 0), q.Wait()); err != nil {
@@ -401,7 +400,7 @@ func check[T comparable](dev device.Device, c Case, rng *rand.Rand, q device.Que
 	if m.terms != nil {
 		err = errors.Join(err, m.terms.compare(q))
 	}
-	if !c.Shared { // then src is compared with dst
+	if !c.Shared { // otherwise src is compared with dst
 		err = errors.Join(err, compareSource("src", fromAfter, from))
 	}
 	if !c.SharedB {
@@ -414,7 +413,7 @@ func check[T comparable](dev device.Device, c Case, rng *rand.Rand, q device.Que
 	return err
 }
 
-// readBeside names what an operation reads that are not values.
+// readBeside names the operands that an operation reads besides values.
 func (c Case) readBeside() string {
 	switch c.Op {
 	case OpMap:
@@ -459,7 +458,7 @@ func firstDifference[T comparable](a, b []T) (first, n int) {
 	return first, n
 }
 
-// written visits the positions of dst's elements; of a put, of those that are put there.
+// written visits the positions of dst's elements that the operation writes.
 func (c Case) written(at []byte, visit func(p int64)) {
 	if c.Op == OpPut {
 		c.byIndices(at, func(p, _ int64) { visit(p) })
@@ -468,8 +467,8 @@ func (c Case) written(at []byte, visit func(p int64)) {
 	walk(c.Dst, c.Dst, func(p, _ int64) { visit(p) })
 }
 
-// differ counts the elements that are not the same, and describes the first;
-// words are about the position that same was asked for last.
+// differ counts the elements that differ, and describes the first; words describe the position
+// last passed to same.
 func (c Case) differ(at []byte, same func(p int64) bool, words func() string) (first string, elements int64) {
 	number := int64(0)
 	c.written(at, func(p int64) {
@@ -486,7 +485,7 @@ func (c Case) differ(at []byte, same func(p int64) bool, words func() string) (f
 	return first, elements
 }
 
-// index returns the index of an element by its number in row-major order.
+// index returns the indices of an element from its number in row-major order.
 func index(l layout.Layout, number int64) []int64 {
 	at := make([]int64, l.Rank())
 	for axis := l.Rank() - 1; axis >= 0; axis-- {

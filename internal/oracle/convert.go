@@ -11,8 +11,8 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// Convert writes the values of type from that src has at s to where d has them in
-// dst, as values of type to: by the rules of device.Rounding, one at a time.
+// Convert writes the values of src, elements of type from at s, to dst, elements of type to at
+// d: by the rules of device.Rounding, one at a time.
 func Convert(dst []byte, d layout.Layout, to layout.DType, src []byte, s layout.Layout, from layout.DType, how device.Rounding) {
 	if to == from {
 		Copy(dst, d, src, s, to.Bits())
@@ -28,7 +28,7 @@ func Convert(dst []byte, d layout.Layout, to layout.DType, src []byte, s layout.
 
 // number is an element's value, exactly.
 type number struct {
-	negative bool // and of a NaN its sign, where it has one
+	negative bool // for NaN, the sign if it has one
 	nan      bool
 	integer  bool
 	whole    uint64  // the magnitude of an integer
@@ -43,7 +43,7 @@ func integer(negative bool, magnitude uint64) number {
 	return n
 }
 
-// long reports whether a magnitude is not in real.
+// long reports whether a magnitude does not fit in real.
 func (n number) long() bool { return n.whole >= 1<<53 }
 
 func decode(t layout.DType, packed []byte, i int64) number {
@@ -53,7 +53,7 @@ func decode(t layout.DType, packed []byte, i int64) number {
 	case numeric.IntKind:
 		v := numeric.Int(t, packed, i)
 		if v < 0 {
-			return integer(true, -uint64(v)) // of the least one, too
+			return integer(true, -uint64(v)) // also of the least one
 		}
 		return integer(false, uint64(v))
 	case numeric.UintKind:
@@ -120,7 +120,7 @@ func encode(t layout.DType, n number, how device.Rounding) uint64 {
 	return bits
 }
 
-// isUZ reports whether a type has neither -0 nor a sign of NaN.
+// isUZ reports whether a type has neither -0 nor a signed NaN.
 func isUZ(t layout.DType) bool {
 	return t == layout.Float8E4M3FNUZ || t == layout.Float8E5M2FNUZ
 }
@@ -159,8 +159,8 @@ func encodeInteger(t layout.DType, n number, how device.Rounding) uint64 {
 	return v << (64 - t.Bits()) >> (64 - t.Bits())
 }
 
-// encodeScale is encode for Float8E8M0, whose pattern p is the number 2^(p-127). The
-// number is rounded as if there were patterns without end.
+// encodeScale is encode for Float8E8M0, whose pattern p is the number 2^(p-127). The number is
+// rounded as if patterns were unlimited.
 func encodeScale(n number, how device.Rounding) uint64 {
 	const nan = 255
 	least, most := uint64(0), uint64(254)
@@ -223,15 +223,15 @@ func encodeMagnitude(t layout.DType, n number, how device.Rounding) uint64 {
 	}
 	values := finiteValues(t)
 	last := len(values) - 1
-	beyond := 2*values[last] - values[last-1] // what would come next
+	beyond := 2*values[last] - values[last-1] // the value that would follow
 	if !n.isInfinite() {
-		// The last one that is not larger, and its distance.
+		// The last value that is not larger, and its distance.
 		p := sort.Search(len(values), func(i int) bool { return n.less(values[i]) }) - 1
 		next := beyond
 		if p < last {
 			next = values[p+1]
 		}
-		middle := (values[p] + next) / 2 // exact: a format of 16 bits at the most
+		middle := (values[p] + next) / 2 // exact: formats have at most 16 bits
 		if t == layout.BFloat16 && how.Legacy {
 			return uint64(p)
 		}
@@ -253,8 +253,8 @@ func encodeMagnitude(t layout.DType, n number, how device.Rounding) uint64 {
 
 var tables sync.Map // of []float64 by type
 
-// finiteValues returns the finite values of a type of 16 bits at the most that are
-// not negative, by their bits, which is in order.
+// finiteValues returns the finite, non-negative values of a type of at most 16 bits, by their
+// bits, in ascending order.
 func finiteValues(t layout.DType) []float64 {
 	if v, ok := tables.Load(t); ok {
 		return v.([]float64)

@@ -13,8 +13,8 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// TestConvertTables holds what ONNX's tables say of special values, and the edges
-// of each format, against numbers written out by hand.
+// TestConvertTables compares special values, as in ONNX's tables, and the edges of each format
+// with numbers written by hand.
 func TestConvertTables(t *testing.T) {
 	inf, nan, zero := math.Inf(1), math.NaN(), math.Copysign(0, -1)
 	var (
@@ -47,7 +47,7 @@ func TestConvertTables(t *testing.T) {
 		{layout.Float8E8M0, usual, 1.1, 128}, {layout.Float8E8M0, down, 1.9, 127}, {layout.Float8E8M0, near, 1.5, 128},
 		{layout.Float8E8M0, near, 1.49, 127}, {layout.Float8E8M0, usual, inf, 254}, {layout.Float8E8M0, usual, 1e300, 254},
 		{layout.Float8E8M0, usual, nan, 255}, {layout.Float8E8M0, nearU, 0, 255}, {layout.Float8E8M0, nearU, inf, 255},
-		// The range is that of the rounded value.
+		// The rounded value decides the range.
 		{layout.Float8E8M0, nearU, 0x1.2p127, 254}, {layout.Float8E8M0, nearU, 0x1.8p127, 255}, {layout.Float8E8M0, nearU, 0x1p127, 254},
 		{layout.Float8E8M0, downU, 0x1.fp127, 254}, {layout.Float8E8M0, downU, 0x1p128, 255}, {layout.Float8E8M0, loose, 0x1.1p127, 255},
 		{layout.Float8E8M0, nearU, 0x1.8p-128, 0}, {layout.Float8E8M0, nearU, 0x1.7p-128, 255}, {layout.Float8E8M0, downU, 0x1.fp-128, 255},
@@ -58,7 +58,7 @@ func TestConvertTables(t *testing.T) {
 		{layout.Float4E2M1, usual, -3.5, 14}, {layout.Float4E2M1, usual, 5, 6}, {layout.Float4E2M1, usual, zero, 8},
 		{layout.Float16, usual, 65519.9, 0x7bff}, {layout.Float16, usual, 65520, 0x7c00}, {layout.Float16, usual, -inf, 0xfc00},
 		{layout.Float16, usual, 0x1p-25, 0}, {layout.Float16, usual, 0x1.0000000001p-25, 1}, {layout.Float16, usual, nan, 0x7e00},
-		{layout.Float16, usual, 1 + 0x1p-11 + 0x1p-40, 0x3c01}, // twice rounded, by way of float: 0x3c00
+		{layout.Float16, usual, 1 + 0x1p-11 + 0x1p-40, 0x3c01}, // rounded twice, through float: 0x3c00
 		{layout.BFloat16, usual, 0x1.01p0, 0x3f80}, {layout.BFloat16, usual, 0x1.03p0, 0x3f82}, {layout.BFloat16, usual, 3.4e38, 0x7f80},
 		{layout.BFloat16, legacy, 0x1.03p0, 0x3f81}, {layout.BFloat16, legacy, -1e39, 0xff7f}, {layout.BFloat16, legacy, inf, 0x7f80},
 		{layout.Float32, usual, 1e39, 0x7f800000}, {layout.Float32, usual, 0x1p-149, 1}, {layout.Float64, usual, nan, 0x7ff8 << 48},
@@ -93,8 +93,8 @@ func TestConvertTables(t *testing.T) {
 	}
 }
 
-// TestConvertKeepsValues: what a type has is kept on the way through a type that
-// has it too, and Edge finds values that are not.
+// TestConvertKeepsValues: values of a type survive a conversion to a type that has them, too,
+// and Edge finds values that do not.
 func TestConvertKeepsValues(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for _, from := range layout.DTypes() {
@@ -125,8 +125,8 @@ func TestConvertKeepsValues(t *testing.T) {
 	}
 }
 
-// TestRoundingFor: what Rounding.For leaves out makes no difference, and what it
-// leaves does.
+// TestRoundingFor: options that Rounding.For drops have no effect, and those that it keeps have
+// one.
 func TestRoundingFor(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for _, to := range layout.DTypes() {

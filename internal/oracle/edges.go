@@ -10,9 +10,8 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// season overwrites most elements of a source that is to be converted with such
-// as are hard to convert: random bits of a wide type are hardly ever near a value
-// of a narrow one.
+// season overwrites most elements of a source of conversions with ones that are hard to
+// convert: random bits of a wide type are hardly ever near a value of a narrow one.
 func (c Case) season(rng *rand.Rand, src []byte) {
 	value := func() uint64 { return Edge(rng, c.DstType, c.SrcType) }
 	if format, isFloat := numeric.FloatFormatOf(c.SrcType); isFloat && c.Reduction != device.ReduceSet {
@@ -23,7 +22,7 @@ func (c Case) season(rng *rand.Rand, src []byte) {
 	}
 	width := c.SrcType.Bits()
 	if width < 16 {
-		return // there are few values: random ones will do
+		return // there are few values: random ones suffice
 	}
 	var b [8]byte
 	near := rng.IntN(24) - 12
@@ -47,7 +46,7 @@ func term(rng *rand.Rand, f numeric.FloatFormat, exponent int) uint64 {
 	fraction := rng.Uint64() & (low - 1) >> rng.IntN(f.Mantissa) << rng.IntN(f.Mantissa) & (low - 1)
 	switch rng.IntN(50) {
 	case 0:
-		exponent = 1<<f.Exponent - 1 // an infinity, or none
+		exponent = 1<<f.Exponent - 1 // an infinity, or NaN
 		fraction &= -(rng.Uint64() & 1)
 	case 1:
 		exponent = 0
@@ -58,7 +57,7 @@ func term(rng *rand.Rand, f numeric.FloatFormat, exponent int) uint64 {
 }
 
 // amongOthers returns the bits of a number of a block with others of about its size, 2^near:
-// often a whole multiple of parts of that.
+// often an integer multiple of a fraction of that.
 func amongOthers(rng *rand.Rand, near int, t layout.DType) uint64 {
 	n := number{negative: rng.IntN(2) == 0, real: rng.Float64()}
 	if rng.IntN(2) == 0 {
@@ -69,20 +68,20 @@ func amongOthers(rng *rand.Rand, near int, t layout.DType) uint64 {
 }
 
 // Edge returns the bits of a value of type src that tells right conversions to
-// dst from wrong ones: values halfway between two of dst's or at the ends of its
-// range, and such just beside them; infinities, NaNs, zeros and the like.
+// dst from wrong ones: values halfway between two of dst's or at the ends of its range, and
+// next to these; infinities, NaNs, zeros and the like.
 func Edge(rng *rand.Rand, dst, src layout.DType) uint64 {
 	width := src.Bits()
 	mask := uint64(1)<<(width-1)<<1 - 1
 	beside := uint64(rng.IntN(3) - 1)
 	var bits uint64
 	switch format, isFloat := numeric.FloatFormatOf(dst); {
-	case rng.IntN(4) == 0: // a single bit, or those below it, or above
+	case rng.IntN(4) == 0: // a single bit, or the bits below or above it
 		bits = 1 << rng.IntN(width)
 		if rng.IntN(2) == 0 {
 			bits = -bits
 		}
-	case isFloat && format.Unsigned: // about powers of two, of which some have no pattern
+	case isFloat && format.Unsigned: // around powers of two, some of which have no pattern
 		v := math.Ldexp([]float64{1, 1.25, 1.5, 1.75}[rng.IntN(4)], rng.IntN(262)-131)
 		bits = encode(src, number{real: v}, device.Rounding{})
 	case isFloat:

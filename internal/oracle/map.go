@@ -2,8 +2,8 @@ package oracle
 
 import "github.com/restride/restride/layout"
 
-// Map sets the elements of to bits that dst has at d to those of a table, which begins
-// with its element first, whose numbers src's elements of from bits at s are.
+// Map sets the elements of dst, of to bits at d, to the elements of a table that begins at its
+// element first, indexed by the elements of src, of from bits at s.
 func Map(dst []byte, d layout.Layout, to int, src []byte, s layout.Layout, from int, table []byte, first int64) {
 	walk(d, s, func(p, q int64) {
 		var x [1]byte
@@ -12,13 +12,13 @@ func Map(dst []byte, d layout.Layout, to int, src []byte, s layout.Layout, from 
 	})
 }
 
-// mapped reports whether a map has widths that can be walked.
+// mapped reports whether a map has widths that the walk supports.
 func (c Case) mapped() bool {
 	from, to := c.SrcType.Bits(), c.DstType.Bits()
 	return from >= 2 && from <= 8 && to >= 2 && to <= 32
 }
 
-// table is where the table of a map lies: as many elements as its source has patterns.
+// table is the layout of a map's table: one element for each pattern of its source.
 func (c Case) table() (layout.Layout, error) {
 	return layout.Strided([]int64{1 << min(c.SrcType.Bits(), 8)}, []int64{1}, c.Table)
 }

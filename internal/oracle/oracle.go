@@ -1,6 +1,6 @@
-// Package oracle says what a device's answer must be: it walks every index and
-// moves one element at a time, below a byte one bit at a time. It is slow and
-// simple, and shares no code with any device, so that the two can disagree.
+// Package oracle computes the correct result of an operation: it walks every index and moves
+// one element at a time, below a byte one bit at a time. It is slow and simple, and shares no
+// code with any device, so that errors are independent.
 //
 // A [Case] is one operation on two layouts; its name can be parsed back
 // ([ParseCase]), [Random] makes interesting ones, and [Check] runs one on a
@@ -9,24 +9,24 @@ package oracle
 
 import "github.com/restride/restride/layout"
 
-// Copy copies the elements of width bits that src has at s to where d has them
-// in dst. The layouts have one shape and fit their memory.
+// Copy copies the elements of width bits at s in src to those at d in dst. The layouts have one
+// shape and fit their memory.
 func Copy(dst []byte, d layout.Layout, src []byte, s layout.Layout, width int) {
 	walk(d, s, func(p, q int64) { move(dst, p, src, q, width) })
 }
 
-// CopyStrings copies the strings that src has at s to where d has them in dst.
+// CopyStrings copies the strings at s in src to those at d in dst.
 func CopyStrings(dst []string, d layout.Layout, src []string, s layout.Layout) {
 	walk(d, s, func(p, q int64) { dst[p] = src[q] })
 }
 
-// Fill sets the elements of width bits that dst has at d to the pattern: one
-// element in little-endian bytes, or the low bits of one byte.
+// Fill sets the elements of width bits at d in dst to the pattern: one element in little-endian
+// bytes, or the low bits of one byte.
 func Fill(dst []byte, d layout.Layout, pattern []byte, width int) {
 	walk(d, d, func(p, _ int64) { move(dst, p, pattern, 0, width) })
 }
 
-// FillStrings sets the strings that dst has at d.
+// FillStrings sets the strings at d in dst.
 func FillStrings(dst []string, d layout.Layout, s string) {
 	walk(d, d, func(p, _ int64) { dst[p] = s })
 }

@@ -11,39 +11,39 @@ import (
 
 // Limits bounds what Random makes; zero fields mean the defaults.
 type Limits struct {
-	MaxBytes int64          // from the start of a buffer to either side's end; a string counts as one; 4 MiB
+	MaxBytes int64          // from the start of a buffer to either side's end; a string counts 1; 4 MiB
 	MaxRank  int            // 12
 	Types    []layout.DType // all 26, and Bit
-	Ops      []Op           // all; some of them must be possible for some of Types
-	Once     bool           // no two elements of a put that sets them go to one: see Case.Once
+	Ops      []Op           // all; at least one must be possible for Types
+	Once     bool           // no two elements of a put that sets go to one place: see Case.Once
 }
 
-// class is a kind of layouts that some kernel or fast path is made for.
+// class is a kind of layout that has a kernel or fast path.
 type class struct {
 	weight   int
-	ranks    [2]int // least and most
+	ranks    [2]int // lowest and highest
 	dims     dims
 	dst, src side
 	shared   bool
 }
 
-// dims is how extents are chosen.
+// dims is the choice of extents.
 type dims int
 
 const (
 	mixed  dims = iota
 	tiny        // 1 to 4
-	edges       // about the sides of tiles
+	edges       // around the sides of tiles
 	skinny      // one small, the others long
-	digits      // powers of two, but for the first
+	digits      // powers of two, except the first
 )
 
-// side is how one side of an operation is laid out.
+// side describes the layout of one side of an operation.
 type side struct {
 	order          order
 	gap, neg, zero float64 // chances for each axis
 	pitch          float64 // the chance of a gap at the outermost axis
-	crossed        bool    // the two innermost axes interleave, as 3x2:{2,3}
+	crossed        bool    // the two innermost axes interleave, such as 3x2:{2,3}
 }
 
 // order is the order of axes in memory.
@@ -57,7 +57,7 @@ const (
 )
 
 var classes = []class{
-	{weight: 3, ranks: [2]int{0, 3}}, // contiguous, at whatever offset
+	{weight: 3, ranks: [2]int{0, 3}}, // contiguous, at any offset
 	{weight: 4, ranks: [2]int{2, 3}, dims: edges, src: side{order: swapped}},
 	{weight: 2, ranks: [2]int{2, 3}, dims: edges, dst: side{order: swapped}},
 	{weight: 2, ranks: [2]int{2, 3}, dims: skinny, src: side{order: swapped}},
@@ -83,8 +83,8 @@ var classes = []class{
 
 var edgeDims = []int64{7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257}
 
-// Random makes a case that keeps the rules of device.Queue, but that some takes have
-// indices out of range. The same rng state and limits give the same case.
+// Random makes a case that keeps the rules of device.Queue, except that some takes have indices
+// out of range. The same rng state and limits give the same case.
 func Random(rng *rand.Rand, limits Limits) Case {
 	if limits.MaxBytes <= 0 {
 		limits.MaxBytes = 4 << 20
@@ -104,7 +104,7 @@ func Random(rng *rand.Rand, limits Limits) Case {
 		c = Case{}
 		g.operation(&c)
 	}
-	g.limits.MaxBytes = max(limits.MaxBytes, 256) // the room that offsets take
+	g.limits.MaxBytes = max(limits.MaxBytes, 256) // room for offsets
 	k := g.class()
 	elements, choose := g.elements(&c, k), func(n int64) bool { return g.layouts(&c, k, n) }
 	switch c.Op {
@@ -137,7 +137,7 @@ func (g generator) chance(p float64) bool { return g.Float64() < p }
 // between returns a number in [lo, hi].
 func (g generator) between(lo, hi int64) int64 { return lo + g.Int64N(hi-lo+1) }
 
-// operation chooses operation and types: those below a byte are the hard ones.
+// operation chooses operation and types, often types below a byte, the hard ones.
 func (g generator) operation(c *Case) {
 	t := g.limits.Types[g.IntN(len(g.limits.Types))]
 	narrow := slices.DeleteFunc(slices.Clone(g.limits.Types), func(t layout.DType) bool { return t.Container() == layout.Invalid && t != layout.Bit })
@@ -196,7 +196,7 @@ func (g generator) widths(least, most int) []layout.DType {
 	return slices.DeleteFunc(slices.Clone(g.limits.Types), func(t layout.DType) bool { return t.Bits() < least || t.Bits() > most })
 }
 
-// number chooses a type of numbers: there is one.
+// number chooses a type of numbers: one exists.
 func (g generator) number() layout.DType {
 	for {
 		if u := g.limits.Types[g.IntN(len(g.limits.Types))]; isNumber(u) {
@@ -217,8 +217,8 @@ func (g generator) class() class {
 	return classes[at]
 }
 
-// elements chooses about how many elements a case has: few mostly, and now and
-// then as many as the limits allow.
+// elements chooses the approximate number of elements of a case: mostly few, sometimes as many
+// as the limits allow.
 func (g generator) elements(c *Case, k class) int64 {
 	most := g.limits.MaxBytes * 8 / int64(max(c.DstType.Bits(), c.SrcType.Bits(), 8))
 	usual := int64(1 << 12)
@@ -282,7 +282,7 @@ func (g generator) indexed(c *Case, elements int64) bool {
 	if *c.moved(), ok = g.side(shape, side{order: []order{rowMajor, shuffled}[g.IntN(2)], gap: .2, neg: .2, zero: repeats}); !ok {
 		return false
 	}
-	// The indices of inner axes are often the same: rows are taken.
+	// Often, all indices of inner axes are equal: rows are taken.
 	at := side{order: shuffled, gap: .2, neg: .2, zero: .3}
 	if c.At, ok = g.side(shape, at); !ok {
 		return false
@@ -314,7 +314,7 @@ func (g generator) indexed(c *Case, elements int64) bool {
 		}
 		c.By = append(c.By, x)
 	}
-	// Indices that walk backwards need room before what they move.
+	// Indices that walk backwards need room before their target.
 	for _, x := range c.By {
 		if x.Stride < 0 && x.Extent > 0 {
 			if !transform(c.moved(), 1, -x.Stride*(x.Extent-1)) {
@@ -330,8 +330,8 @@ func (g generator) fits(l layout.Layout, t layout.DType) bool {
 	return slots(l, t) <= g.limits.MaxBytes
 }
 
-// slots returns how many bytes a buffer needs for a layout, from its start; of
-// strings: how many strings.
+// slots returns the number of bytes of a buffer for a layout, from its start; for strings: the
+// number of strings.
 func slots(l layout.Layout, t layout.DType) int64 {
 	highest := l.Offset()
 	for axis := range l.Rank() {
@@ -411,10 +411,10 @@ func (g generator) side(shape []int64, how side) (layout.Layout, bool) {
 
 	strides := make([]int64, len(shape))
 	offset := g.offset()
-	step := int64(1) // beyond all that inner axes cover
+	step := int64(1) // beyond everything that inner axes cover
 	if n := len(axes); how.crossed && n >= 2 {
-		// Strides p and p+1 have no common factor: x*p+y*(p+1) says x and y if
-		// neither reaches the other's stride.
+		// Strides p and p+1 have no common factor: x*p+y*(p+1) determines x and y if neither
+		// reaches the other's stride.
 		a, b := axes[n-2], axes[n-1]
 		p := max(shape[a], shape[b], 1)
 		strides[a], strides[b] = p, p+1
@@ -447,7 +447,7 @@ func (g generator) side(shape []int64, how side) (layout.Layout, bool) {
 	return l, err == nil
 }
 
-// offset chooses where a side begins.
+// offset chooses the begin of a side.
 func (g generator) offset() int64 {
 	switch g.IntN(4) {
 	case 0:
@@ -461,8 +461,8 @@ func (g generator) offset() int64 {
 	}
 }
 
-// share moves the sides into one buffer so that they do not meet: interleaved
-// element by element, or one behind the other; false if that cannot be.
+// share moves the sides into one buffer without overlap: interleaved element by element, or one
+// behind the other; false if impossible.
 func (g generator) share(c *Case) bool {
 	if c.Op == OpCopy && g.chance(.5) {
 		odd := g.Int64N(2)

@@ -9,7 +9,7 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// The kinds of types that operations which scale have.
+// The kinds of types for scalings.
 
 func isFloat(t layout.DType) bool { return numeric.KindOf(t) == numeric.FloatKind }
 
@@ -29,13 +29,12 @@ func isQuantized(t layout.DType) bool {
 	return isScalable(t) && t.Bits() <= 16
 }
 
-// isBlockCode reports whether scales of blocks are found for a type.
+// isBlockCode reports whether scales of blocks can be found for a type.
 func isBlockCode(t layout.DType) bool {
 	return t == layout.Uint4 || t == layout.Int8 || t == layout.Float4E2M1
 }
 
-// among chooses one of the types that are allowed, or of all types if none of those will
-// do.
+// among chooses one of the allowed types, or of all types if none of those fits.
 func (g generator) among(is func(layout.DType) bool) layout.DType {
 	some := slices.DeleteFunc(slices.Clone(g.limits.Types), func(t layout.DType) bool { return !is(t) })
 	if len(some) == 0 {
@@ -86,13 +85,13 @@ func (g generator) scaling(c *Case, t layout.DType) bool {
 	return true
 }
 
-// terms lays the terms out: mostly blocks along inner axes have them in common.
+// terms chooses the terms' layouts: mostly blocks along inner axes share them.
 func (g generator) terms(c *Case, shape []int64) bool {
 	if c.Terms.FindScale {
 		return g.found(c, shape)
 	}
 	terms, _ := c.Terms.all()
-	blocks := g.IntN(len(shape) + 1) // from which axis on
+	blocks := g.IntN(len(shape) + 1) // blocks begin at this axis
 	for _, t := range terms {
 		var ok bool
 		if t.Layout, ok = g.side(shape, []side{{}, {order: shuffled, gap: .2, neg: .2, zero: .5}}[g.IntN(2)]); !ok {
@@ -117,7 +116,7 @@ func (g generator) terms(c *Case, shape []int64) bool {
 	return true
 }
 
-// found lays out scales that are found.
+// found chooses the layout of scales to be found.
 func (g generator) found(c *Case, shape []int64) bool {
 	if len(shape) == 0 {
 		return false

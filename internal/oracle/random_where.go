@@ -2,7 +2,7 @@ package oracle
 
 import "github.com/restride/restride/layout"
 
-// mapped chooses a map's table, and lets some maps be in place.
+// mapped chooses a map's table, and makes some maps in place.
 func (g generator) mapped(c *Case) {
 	if !c.Shared && c.SrcType.Bits() == c.DstType.Bits() && g.chance(.3) {
 		c.Src, c.Shared = c.Dst, true
@@ -10,8 +10,8 @@ func (g generator) mapped(c *Case) {
 	c.Table = g.offset()
 }
 
-// where chooses extents and layouts; false if they exceed the limits. Mostly elements
-// are neighbours, or one is repeated along rows, columns or everywhere.
+// where chooses extents and layouts; false if they exceed the limits. Mostly elements are
+// contiguous, or one is repeated along rows, columns or everywhere.
 func (g generator) where(c *Case, elements int64) bool {
 	shape := g.shape([]dims{mixed, mixed, edges, skinny}[g.IntN(4)], min(int(g.between(0, 4)), g.limits.MaxRank), elements)
 	if g.chance(.03) {

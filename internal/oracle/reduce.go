@@ -8,7 +8,7 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// Reduce makes element p of dst what a reduction makes of it and of element q of src.
+// Reduce sets element p of dst to its reduction with element q of src.
 func Reduce(dst []byte, p int64, src []byte, q int64, t layout.DType, how device.Reduction) {
 	if how == device.ReduceSet {
 		move(dst, p, src, q, t.Bits())
@@ -42,7 +42,7 @@ func reducedFloats(dst []byte, p int64, src []byte, q int64, t layout.DType, how
 	a, b := numeric.Float(t, dst, p), numeric.Float(t, src, q)
 	r := []float64{device.ReduceAdd: a + b, device.ReduceMul: a * b, device.ReduceMin: math.Min(a, b), device.ReduceMax: math.Max(a, b)}[how]
 	switch {
-	case math.IsNaN(r) || math.IsNaN(a) || math.IsNaN(b): // of the least and an infinity, math has that
+	case math.IsNaN(r) || math.IsNaN(a) || math.IsNaN(b): // math returns the infinity for a minimum with NaN
 		return encodeNaN(t, false, device.Rounding{})
 	case t == layout.Float64:
 		return math.Float64bits(r)

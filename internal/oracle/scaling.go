@@ -8,7 +8,7 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// Terms are what a dequantization or a quantization scales by.
+// Terms are the terms of a dequantization or a quantization.
 type Terms struct {
 	Scale, Zero, Add Term
 	Subtract         bool         // of a dequantization
@@ -16,11 +16,11 @@ type Terms struct {
 	FindScale        bool         // of a quantization: Scale's data is written
 }
 
-// Term is one of them; without a type there is none.
+// Term is one term; without a type it is absent.
 type Term struct {
 	Layout layout.Layout
 	Type   layout.DType
-	Data   []byte // not of a case
+	Data   []byte // not part of a case
 }
 
 // at returns the bits of a term's element.
@@ -28,7 +28,7 @@ func (t *Term) at(index []int64) packedElement {
 	return packedElement{t.Type, t.Data, t.Layout.At(index...)}
 }
 
-// packedElement is one of packed elements.
+// packedElement is one of some packed elements.
 type packedElement struct {
 	dtype  layout.DType
 	packed []byte
@@ -42,8 +42,8 @@ func (e packedElement) isInteger() bool {
 	return k == numeric.IntKind || k == numeric.UintKind
 }
 
-// Scale writes what an operation, OpDequantize or OpQuantize, makes of the elements that
-// src has at s to where d has them in dst. The terms have their data.
+// Scale writes the results of OpDequantize or OpQuantize on the elements at s in src to those
+// at d in dst. The terms have their data.
 func Scale(op Op, dst []byte, d layout.Layout, to layout.DType, src []byte, s layout.Layout, from layout.DType, terms *Terms, how device.Rounding) {
 	if terms.FindScale {
 		terms.quantizeBlocks(dst, d, to, src, s, from)
@@ -64,7 +64,7 @@ func Scale(op Op, dst []byte, d layout.Layout, to layout.DType, src []byte, s la
 	})
 }
 
-// setElement sets an element of so many bits.
+// setElement sets an element of the given number of bits.
 func setElement(to []byte, at, width int64, bits uint64) {
 	for k := range width {
 		setBit(to, at*width+k, bits>>k&1 == 1)
@@ -76,8 +76,8 @@ func single(n number) float32 {
 	return math.Float32frombits(uint32(encode(layout.Float32, n, device.Rounding{})))
 }
 
-// A result of one step on floats of 32 bits is exact in one of 64 bits, or is rounded to
-// more than twice as many bits and two: rounded again, it is as if that had not been.
+// The result of one step on floats of 32 bits is exact in one of 64 bits, or rounded to more
+// than twice as many bits plus two: rounding it again gives the same as rounding once.
 func times(a, b float32) float32 { return float32(float64(a) * float64(b)) }
 func plus(a, b float32) float32  { return float32(float64(a) + float64(b)) }
 func over(a, b float32) float32  { return float32(float64(a) / float64(b)) }
@@ -149,7 +149,7 @@ func (t *Terms) quantized(to layout.DType, src packedElement, index []int64, how
 		if zero.negative {
 			zero.real = -zero.real
 		}
-		whole += zero.real // exact where it counts
+		whole += zero.real // exact where it matters
 	}
 	return encode(to, number{negative: whole < 0, real: math.Abs(whole)}, device.Rounding{Legacy: true}) // which gives the nearest one
 }

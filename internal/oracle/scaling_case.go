@@ -13,7 +13,7 @@ import (
 
 func (c Case) scales() bool { return c.Op == OpDequantize || c.Op == OpQuantize }
 
-// all lists the terms that there are, with their names.
+// all lists the present terms, with their names.
 func (t *Terms) all() (terms []*Term, names []string) {
 	for i, x := range []*Term{&t.Scale, &t.Zero, &t.Add} {
 		if x.Type != layout.Invalid {
@@ -23,8 +23,8 @@ func (t *Terms) all() (terms []*Term, names []string) {
 	return terms, names
 }
 
-// scaled checks what the oracle needs of a case that scales; other rules are the
-// device's to refuse.
+// scaled checks the oracle's requirements of a case that scales; the device must refuse other
+// violations.
 func (c Case) scaled() error {
 	terms, names := c.Terms.all()
 	for i, t := range terms {
@@ -62,7 +62,7 @@ func (t *Terms) written() string {
 	return b.String()
 }
 
-// parseTerms reads what written wrote, and returns the words that it wrote not.
+// parseTerms reads the output of written, and returns the other words.
 func (c *Case) parseTerms(words []string, dims []int64) (rest []string, err error) {
 	t := &c.Terms
 	for i, x := range []*Term{&t.Scale, &t.Zero, &t.Add} {
@@ -128,8 +128,8 @@ func (c Case) newTerms(dev device.Device, q device.Queue, rng *rand.Rand) (m *te
 	return m, nil
 }
 
-// seasonTerm overwrites most elements of wide types: with such as make results that are
-// no infinities, and at times with hard ones.
+// seasonTerm overwrites most elements of wide types: with ones whose results are finite, and
+// sometimes with hard ones.
 func seasonTerm(rng *rand.Rand, t *Term, dst layout.DType) {
 	width := t.Type.Bits()
 	if width < 16 {
@@ -162,7 +162,7 @@ func (m *termMemory) free() (err error) {
 	return err
 }
 
-// operands are the terms as the device takes them.
+// operands are the terms as the device's operands.
 func (m *termMemory) operands() (scale, zero, add device.Operand) {
 	i := 0
 	of := func(t *Term) (o device.Operand) {
@@ -177,7 +177,7 @@ func (m *termMemory) operands() (scale, zero, add device.Operand) {
 	return scale, zero, of(&m.terms.Add)
 }
 
-// run asks the device.
+// run runs the case on the device.
 func (m *termMemory) run(q device.Queue, c Case, dst, src device.Operand) error {
 	scale, zero, add := m.operands()
 	if c.Op == OpQuantize {
@@ -186,7 +186,7 @@ func (m *termMemory) run(q device.Queue, c Case, dst, src device.Operand) error 
 	return q.Dequantize(dst, src, device.Scaling{Scale: scale, Zero: zero, Add: add, Subtract: c.Terms.Subtract})
 }
 
-// compare checks that nothing was changed but scales that were to be found.
+// compare checks that nothing changed except scales that were to be found.
 func (m *termMemory) compare(q device.Queue) (err error) {
 	terms, names := m.terms.all()
 	for i, t := range terms {
@@ -203,7 +203,7 @@ func (m *termMemory) compare(q device.Queue) (err error) {
 	return err
 }
 
-// compareFound checks the scales that were found, and what lies around them.
+// compareFound checks the scales that were found, and the bytes around them.
 func compareFound(t *Term, got []byte) error {
 	if i, n := firstDifference(got, t.Data); n > 0 {
 		return fmt.Errorf("%w: the scales that were found, in %d bytes, the first at %d: got %#x, want %#x", ErrWrong, n, i, got[i], t.Data[i])

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestSteps: what is rounded twice is rounded right, as exact fractions say.
+// TestSteps: rounding twice is correct, compared with exact fractions.
 func TestSteps(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
 	float := func() float32 {

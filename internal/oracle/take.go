@@ -129,10 +129,10 @@ func (c Case) byIndices(at []byte, move func(p, q int64)) (wrong []int64) {
 	return Take(c.Dst, c.Src, c.At, at, c.AtType, c.By, move)
 }
 
-// Sizes returns how many bytes dst and src need, and what else is read: the indices
+// Sizes returns the numbers of bytes that dst and src need, and the third operand: the indices
 // of a take or a put, a map's table, a where's condition. They count from the starts of their
-// buffers, wherever indices lead; strings count themselves. A fill needs no src.
-// 1<<40 and more: beyond any buffer.
+// buffers, for all valid indices; strings count themselves. A fill needs no src. 1<<40 and
+// more: beyond any buffer.
 func (c Case) Sizes() (dst, src, at int64) {
 	dst = slots(c.Dst, c.DstType)
 	switch c.Op {
@@ -161,7 +161,7 @@ func (c Case) Sizes() (dst, src, at int64) {
 	return dst, slotsFrom(c.Src, reach, c.SrcType), at
 }
 
-// slotsFrom is slots for a layout that lies further by so many positions.
+// slotsFrom is slots for a layout shifted by the given number of positions.
 func slotsFrom(l layout.Layout, further int64, t layout.DType) int64 {
 	moved, err := l.Rebase(l.Offset() + further)
 	if err != nil {
@@ -170,8 +170,8 @@ func slotsFrom(l layout.Layout, further int64, t layout.DType) int64 {
 	return slots(moved, t)
 }
 
-// checkNamed checks that an error names one of the indices out of range, or is none where
-// there are none.
+// checkNamed checks that an error names one of the indices out of range, or is nil if there are
+// none.
 func checkNamed(err error, wrong []int64) error {
 	switch {
 	case len(wrong) == 0:
@@ -190,7 +190,7 @@ func (c Case) indices(rng *rand.Rand, at []byte) {
 	unit := int64(c.AtType.Bits() / 8)
 	all := make([]int64, 0, c.At.Count())
 	walk(c.At, c.At, func(p, _ int64) { all = append(all, p) })
-	// Indices of several components may have one position: in range for all.
+	// Indices of several components may share one position: in range for all.
 	least := map[int64]int64{}
 	for _, p := range all {
 		for _, x := range c.By {
@@ -223,7 +223,7 @@ func (c Case) indices(rng *rand.Rand, at []byte) {
 	}
 }
 
-// skipRepeats changes indices of elements that would go where another goes: out of range.
+// skipRepeats makes indices out of range whose elements would go to the place of another.
 func (c Case) skipRepeats(at []byte) {
 	taken := map[int64]bool{}
 	walk(c.Dst, c.At, func(p, position int64) {

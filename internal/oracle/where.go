@@ -6,9 +6,8 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// Where calls move for each element of dst, whose layout is d, with its position and
-// that of the element it becomes: of a, or if other is set of b. cond is the condition's
-// bytes, at c.
+// Where calls move for each element of dst, whose layout is d, with its position and the
+// position of its source: in a, or if other is set in b. cond is the condition's bytes, at c.
 func Where(d, a, b, c layout.Layout, cond []byte, move func(p, q int64, other bool)) {
 	number := int64(0)
 	walk(d, a, func(p, q int64) {
@@ -22,7 +21,7 @@ func Where(d, a, b, c layout.Layout, cond []byte, move func(p, q int64, other bo
 	})
 }
 
-// sizeB is what Sizes is, of a where's b.
+// sizeB is Sizes for a where's b.
 func (c Case) sizeB() int64 {
 	if c.Op != OpWhere {
 		return 0
@@ -30,8 +29,8 @@ func (c Case) sizeB() int64 {
 	return slots(c.B, c.DstType)
 }
 
-// conditions makes conditions of random bytes, which are hardly ever false: as many as
-// not, most of them, few of them or all.
+// conditions makes conditions from random bytes, which are hardly ever false: half, most, few
+// or all of them true.
 func conditions(rng *rand.Rand, cond []byte) {
 	share := []float64{0, .1, .5, .5, .9, 1}[rng.IntN(6)]
 	for i := range cond {

@@ -1,4 +1,4 @@
-// Package plankey says when two calls on layouts can share a plan.
+// Package plankey decides when two calls on layouts can share a plan.
 package plankey
 
 import (
@@ -7,23 +7,23 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// Period is the distance, in elements, by which offsets may differ within a [Key], or
-// a multiple of it: layouts of one key lie alike for words of up to 128 bits, whatever
-// their elements.
+// Period is the distance, in elements, by which offsets may differ within a [Key], or a
+// multiple of it: layouts of one key have the same alignment for words of up to 128 bits, for
+// any elements.
 const Period = 128
 
-// Key is what the layouts of a call contribute to its plan: extents and strides, and
-// of offsets the remainder modulo [Period].
+// Key is the part of a call's layouts on which its plan depends: extents and strides, and
+// offsets modulo [Period].
 type Key struct {
 	sides [mostSides]layout.Layout
-	n     int            // sides that the call has
+	n     int            // the number of sides of the call
 	by    []layout.Index // a take's
 }
 
 const mostSides = 5
 
-// Set makes the key that of a call, whose sides begin with dst and src. by is what a take
-// has; otherwise nil.
+// Set computes the key of a call, whose sides begin with dst and src. by is for takes;
+// otherwise nil.
 func (k *Key) Set(by []layout.Index, sides ...*layout.Layout) {
 	k.n, k.by = len(sides), slices.Clone(by)
 	for i, l := range sides {
@@ -31,8 +31,8 @@ func (k *Key) Set(by []layout.Index, sides ...*layout.Layout) {
 	}
 }
 
-// Is reports whether the key is that of a call. Of sides behind src, such as a take's
-// indices, the offset does not count.
+// Is reports whether the key belongs to a call. For sides after src, such as a take's indices,
+// the offset is ignored.
 func (k *Key) Is(by []layout.Index, sides ...*layout.Layout) bool {
 	if k.n != len(sides) {
 		return false
@@ -47,8 +47,7 @@ func (k *Key) Is(by []layout.Index, sides ...*layout.Layout) bool {
 
 func remainder(l *layout.Layout) uint64 { return uint64(l.Offset()) % Period }
 
-// Hash returns a number that all calls of a key have in common, and mostly others
-// have not. Its high bits are the best.
+// Hash returns a hash of the key. Its high bits are the best.
 func Hash(by []layout.Index, sides ...*layout.Layout) uint64 {
 	const odd = 0x9e3779b97f4a7c15
 	dst, src := sides[0], sides[1]

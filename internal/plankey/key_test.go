@@ -17,8 +17,7 @@ func must(l layout.Layout, err error) layout.Layout {
 	return l
 }
 
-// randomSides makes layouts of one shape, with ranks beyond those that a layout
-// keeps in itself.
+// randomSides makes layouts of one shape, with ranks beyond a layout's inline storage.
 func randomSides(r *rand.Rand) (sides [3]layout.Layout) {
 	dims := make([]int64, r.IntN(11))
 	for i := range dims {
@@ -65,7 +64,7 @@ func TestKey(t *testing.T) {
 		require.Equal(t, plankey.Hash(by, &a[0], &a[1], &a[2]), plankey.Hash(by, &b[0], &b[1], &b[2]))
 		require.NotEqual(t, plankey.Hash(by, &a[0], &a[1], &a[2]), plankey.Hash(by[:1], &a[0], &a[1], &a[2]))
 
-		// What is planned for one is the plan of all, but for offsets.
+		// The plan of one is the plan of all, except for offsets.
 		width := 1 << (1 + r.IntN(6))
 		var wide [2]int
 		var planned [2][2]layout.Layout
@@ -82,7 +81,7 @@ func TestKey(t *testing.T) {
 			require.Equal(t, planned[0][side].Offset()+moved, planned[1][side].Offset())
 		}
 
-		// And no others are.
+		// Other calls have other keys.
 		switch c := randomSides(r); r.IntN(4) {
 		case 0:
 			b = c

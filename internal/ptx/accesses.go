@@ -6,7 +6,7 @@ import (
 )
 
 // access resolves a lane's address to bytes of a space, which it may read or write, or
-// says what is wrong.
+// describes the fault.
 func (w *warp) bytes(in *instr, lane int, write bool) (data []byte, what string) {
 	x := &in.mem
 	address, n := w.values[in.src[0]][lane]+uint64(x.off), x.bytes()
@@ -68,8 +68,7 @@ func (w *warp) global(address uint64, n int64, write bool) ([]byte, string) {
 	return a.page(at).data[at&(pageSize-1):][:n], ""
 }
 
-// own notes who writes the bytes of global memory that changes has bits in. mark is 0 or
-// atomically.
+// own records the writer of the bytes of global memory in changes. mark is 0 or atomically.
 func (w *warp) own(in *instr, lane int, changes uint64, mark uint32) string {
 	if in.mem.space == shared {
 		return ""
@@ -122,7 +121,7 @@ func (w *warp) load(pc int32, in *instr, active uint32) error {
 	return nil
 }
 
-// bytesOf has all bits of the bytes that a mask names.
+// bytesOf has all bits of the bytes in a mask.
 func bytesOf(which uint32) (v uint64) {
 	for i := range 8 {
 		if which>>i&1 == 1 {

@@ -15,7 +15,7 @@ func addConstant(n uint64) alu {
 	}
 }
 
-// pack puts n registers of w bits into one, the first lowest.
+// pack joins n registers of w bits in one, the first lowest.
 func pack(w, n int) alu {
 	if n == 2 {
 		return func(d, a, b, _, _ *lanes) {

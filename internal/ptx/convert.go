@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// cvt decodes a conversion: the last two words are the types, of the result first.
+// cvt decodes a conversion: the last two words are the types, the result's first.
 func (b *builder) cvt() error {
 	if len(b.mods) < 2 {
 		return errUnknown
@@ -80,7 +80,7 @@ func (b *builder) conversion(to string, toWidth int, from string, fromWidth int)
 	how := rounding(b.one("rn", "rz", "rm", "rp"))
 	if how == "" {
 		if target.mantissa < source.mantissa && integral == "" {
-			return nil // the ISA asks for a rounding
+			return nil // the ISA requires a rounding
 		}
 		how = "rn"
 	}

@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// builder makes an instruction of its words.
+// builder makes an instruction from its words.
 type builder struct {
 	*parser
 	in    instr
 	name  string
-	mods  []string // between name and type, until they are taken
+	mods  []string // between name and type, until removed
 	kind  string   // the type: its last word
 	width int      // of the type
 	args  []string
@@ -101,7 +101,7 @@ func splitOperands(text string) []string {
 	return all
 }
 
-// take removes a modifier if it is there.
+// take removes a modifier if present.
 func (b *builder) take(names ...string) bool {
 	for _, name := range names {
 		if i := slices.Index(b.mods, name); i >= 0 {
@@ -112,7 +112,7 @@ func (b *builder) take(names ...string) bool {
 	return false
 }
 
-// one removes the modifier of these that is there, and returns it.
+// one removes the modifier of a list that is present, and returns it.
 func (b *builder) one(names ...string) string {
 	for _, name := range names {
 		if b.take(name) {
@@ -122,7 +122,7 @@ func (b *builder) one(names ...string) string {
 	return ""
 }
 
-// typed removes the type and notes its width.
+// typed removes the type and sets its width.
 func (b *builder) typed() error {
 	if len(b.mods) == 0 {
 		return errUnknown
@@ -212,7 +212,7 @@ func (b *builder) predicate(name string) (int32, error) {
 	return r.index, nil
 }
 
-// operands takes all for a function: the destination, then sources of these widths.
+// operands reads all operands of a function: the destination, then sources of these widths.
 func (b *builder) operands(do alu, to int, from ...int) error {
 	if err := b.need(len(from) + 1); err != nil {
 		return err
@@ -228,7 +228,7 @@ func (b *builder) operands(do alu, to int, from ...int) error {
 	return errors.Join(errs...)
 }
 
-// vector returns the registers of {a, b}, or the one that is not in braces.
+// vector returns the registers of {a, b}, or the single one without braces.
 func vector(operand string) []string {
 	inner, ok := strings.CutPrefix(operand, "{")
 	if !ok {
@@ -268,7 +268,7 @@ func (b *builder) mov() error {
 	return b.operands(move, b.width, b.width)
 }
 
-// cvta turns addresses of a space into generic ones, or back.
+// cvta converts addresses of a space to generic ones, or back.
 func (b *builder) cvta() error {
 	if err := b.typed(); err != nil {
 		return err
@@ -306,7 +306,7 @@ func (b *builder) nothing() error {
 	return nil
 }
 
-// barrier is one of all threads of the block, or of a warp.
+// barrier is a barrier of all threads of the block, or of a warp.
 func (b *builder) barrier() error {
 	if b.take("warp") {
 		b.take("sync")
@@ -342,7 +342,7 @@ func (b *builder) address(operand string) error {
 	return b.from(strings.TrimSpace(base), 0)
 }
 
-// space takes the state space and all that says how to cache.
+// space removes the state space and all cache modifiers.
 func (b *builder) space() {
 	b.take("weak", "relaxed", "acquire", "release", "volatile", "acq_rel")
 	b.take("gpu", "cta", "sys")

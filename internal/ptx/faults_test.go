@@ -38,7 +38,7 @@ func program(t *testing.T, body string) *Program {
 	return p
 }
 
-// TestFaults: each mistake is found, and told where it is.
+// TestFaults: each mistake is found, and located.
 func TestFaults(t *testing.T) {
 	for _, c := range []struct{ name, body, want string }{
 		{"none", "st.shared.u32 [%rd4], %r1; bar.sync 0; ld.shared.u32 %r2, [%rd4]; st.global.u32 [%rd2], %r2;", ""},
@@ -88,7 +88,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestSharedMemoryIsABlocks: what one block wrote is not the next one's.
+// TestSharedMemoryIsABlocks: a block does not see another's shared memory.
 func TestSharedMemoryIsABlocks(t *testing.T) {
 	m := NewMemory()
 	a := m.Alloc(4096)
@@ -104,8 +104,8 @@ func TestSharedMemoryIsABlocks(t *testing.T) {
 	require.Error(t, run(1))
 }
 
-// TestWarpsMeet: threads whose paths parted come together again, whatever the order, and
-// the sum of a loop of different lengths is right.
+// TestWarpsMeet: threads on different paths meet again, in any order, and the sum of a loop of
+// different lengths is right.
 func TestWarpsMeet(t *testing.T) {
 	p := program(t, `mov.u32 %r2, 0; mov.u32 %r3, 0; and.b32 %r4, %r1, 15;
 $L: setp.ge.u32 %p2, %r2, %r4; @%p2 bra $M; add.s32 %r3, %r3, %r2; add.s32 %r2, %r2, 1; bra.uni $L;
@@ -127,7 +127,7 @@ $M: bar.sync 0; atom.global.add.u32 %r5, [%rd1+1024], %r3; st.global.u32 [%rd2],
 	}
 }
 
-// TestRefused: a launch that does not fit is an error, and no fault.
+// TestRefused: a launch that does not fit is an error, but not a fault.
 func TestRefused(t *testing.T) {
 	p, m := program(t, ""), NewMemory()
 	var fault *Fault

@@ -2,8 +2,8 @@ package ptx
 
 import "math/bits"
 
-// each makes an operation of a function of a lane. It is slower than a loop of its own,
-// and for what is seldom or has more to do than the call.
+// each makes an operation from a function of one lane. It is slower than its own loop, and is
+// for rare or expensive operations.
 func each(f func(a, b, c, e uint64) uint64) alu {
 	return func(d, a, b, c, e *lanes) {
 		for i := range d {
@@ -12,9 +12,9 @@ func each(f func(a, b, c, e uint64) uint64) alu {
 	}
 }
 
-// field decodes what works on bits and bytes of a register.
+// field decodes operations on bits and bytes of a register.
 func (b *builder) field() error {
-	mode := b.one("f4e", "b4e", "rc8", "ecl", "ecr", "rc16") // of prmt, behind the type
+	mode := b.one("f4e", "b4e", "rc8", "ecl", "ecr", "rc16") // of prmt, after the type
 	if err := b.typed(); err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func (b *builder) field() error {
 	return b.operands(dot(a == "s32", b.signed()), 32, 32, 32, 32)
 }
 
-// funnel shifts b:a by c, and gives the upper word (to the left) or the lower one.
+// funnel shifts b:a by c, and returns the upper word (to the left) or the lower one.
 func funnel(left, wrap bool) alu {
 	return func(d, a, b, c, _ *lanes) {
 		for i := range d {
@@ -114,8 +114,8 @@ func permute(mode string) alu {
 	})
 }
 
-// logic3 is any function of three bits: table has its results, by a, b and c as a number
-// of three bits.
+// logic3 is any function of three bits: table has its results, indexed by a, b and c as a
+// number of three bits.
 func logic3(table uint8) alu {
 	return func(d, a, b, c, _ *lanes) {
 		for i := range d {
@@ -130,8 +130,8 @@ func logic3(table uint8) alu {
 	}
 }
 
-// extract takes c bits of a from bit b on, as far as there are, and extends the sign:
-// the topmost of them.
+// extract takes c bits of a from bit b on, as far as they exist, and extends the sign: the
+// topmost of them.
 func extract(w int, signed bool) alu {
 	return each(func(a, b, c, _ uint64) uint64 {
 		at, n, msb := b&0xff, c&0xff, uint64(w-1)
@@ -157,7 +157,7 @@ func insert(w int) alu {
 	})
 }
 
-// find is the place of the highest bit that is one, or, of a negative number, zero.
+// find is the place of the highest one, or, for a negative number, of the highest zero.
 func find(w int, signed, amount bool) alu {
 	return each(func(a, _, _, _ uint64) uint64 {
 		if signed && a>>(w-1) == 1 {

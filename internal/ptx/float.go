@@ -17,8 +17,8 @@ var formats = map[string]format{
 
 func (f format) infinity() uint64 { return (mask(f.bits-1) >> f.mantissa) << f.mantissa }
 
-// nan is the canonical one: all bits but the sign. That of double precision has only
-// the upper bit of the mantissa.
+// nan is the canonical NaN: all bits but the sign; for double precision, only the upper bit of
+// the mantissa.
 func (f format) nan() uint64 {
 	if f.bits == 64 {
 		return f.infinity() | 1<<51
@@ -95,8 +95,8 @@ func (f format) encode(v float64, how rounding) uint64 {
 	return sign | magnitudeBits
 }
 
-// odd returns the sum of two numbers rounded to odd: rounded again to a format of half
-// the bits, it is as if the first rounding had not been.
+// odd returns the sum of two numbers rounded to odd: rounding it again to a format of half the
+// bits gives the same as rounding once.
 func odd(a, b float64) float64 {
 	sum := a + b
 	if math.IsInf(sum, 0) || math.IsNaN(sum) {
@@ -156,7 +156,7 @@ func (b *builder) float() (alu, error) {
 	}), nil
 }
 
-// flush makes zeros of numbers too small to be normal.
+// flush sets numbers too small to be normal to zero.
 func (f format) flush(v float64) float64 {
 	if math.Abs(v) < math.Ldexp(1, f.least) {
 		return math.Copysign(0, v)
@@ -164,7 +164,7 @@ func (f format) flush(v float64) float64 {
 	return v
 }
 
-// saturate bounds by 0 and 1; NaN becomes 0.
+// saturate clamps to 0 and 1; NaN becomes 0.
 func saturate(v float64) float64 {
 	if math.IsNaN(v) || v <= 0 {
 		return 0
@@ -172,8 +172,8 @@ func saturate(v float64) float64 {
 	return min(v, 1)
 }
 
-// floats are the operations; what they return is exact, or rounds to a format of at
-// most 32 bits as the exact result would.
+// floats are the operations; their results are exact, or round to a format of at most 32 bits
+// as the exact result would.
 var floats = map[string]func(f format, x, y, z float64) float64{
 	"add": func(f format, x, y, _ float64) float64 { return f.sum(x, y) },
 	"sub": func(f format, x, y, _ float64) float64 { return f.sum(x, -y) },
@@ -208,7 +208,7 @@ func (f format) quotient(x, y float64) float64 {
 	return x / y
 }
 
-// pick is the smaller or larger one: of a number and a NaN, the number.
+// pick is the smaller or larger one: between a number and a NaN, the number.
 func pick(x, y float64, of func(x, y float64) float64) float64 {
 	switch {
 	case math.IsNaN(x):

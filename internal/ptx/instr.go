@@ -3,8 +3,8 @@ package ptx
 // lanes are the values of a register in the threads of a warp: zero-extended.
 type lanes [32]uint64
 
-// instr is an instruction with its operands resolved. Registers and constants are
-// numbered through; predicates are by themselves.
+// instr is an instruction with its operands resolved. Registers and constants share one
+// numbering; predicates have their own.
 type instr struct {
 	kind kind
 	not  bool  // the guard is negated
@@ -33,7 +33,7 @@ type alu func(d, a, b, c, e *lanes)
 // test compares in all lanes.
 type test func(a, b *lanes) uint32
 
-// kind is what the loop over instructions has to do.
+// kind is the task of the loop over instructions.
 type kind uint8
 
 const (
@@ -54,14 +54,14 @@ const (
 	kindNothing
 )
 
-// access is what loads, stores and atomic operations access: at the register src[0],
-// the address off further.
+// access is the target of loads, stores and atomic operations: the address in the register
+// src[0], plus off.
 type access struct {
 	space  space
 	size   uint8 // bytes of an element
 	count  uint8 // elements
 	signed bool
-	narrow [4]uint64 // masks of the registers that are loaded to
+	narrow [4]uint64 // masks of the destination registers
 	off    int64
 }
 

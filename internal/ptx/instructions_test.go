@@ -59,7 +59,7 @@ func compute(t *testing.T, instruction string, to int, from []int, operands [][4
 
 func f32(x uint64) float32 { return math.Float32frombits(uint32(x)) }
 
-// bits32 is a single's bits: of NaN, the canonical ones.
+// bits32 is a single's bits: for NaN, the canonical ones.
 func bits32(v float32) uint64 {
 	if v != v {
 		return 0x7fffffff
@@ -74,8 +74,7 @@ func truth(b bool) uint64 {
 	return 0
 }
 
-// TestInstructions holds instructions against Go's arithmetic, on random operands and on
-// edges.
+// TestInstructions compares instructions with Go's arithmetic, on random operands and on edges.
 func TestInstructions(t *testing.T) {
 	type operands = [4]uint64
 	for _, c := range []struct {
@@ -289,8 +288,8 @@ func brain(x uint32) uint64 {
 	return uint64((x + 0x7fff + x>>16&1) >> 16)
 }
 
-// TestHalvesAreExact: every half is itself again after a round trip, and arithmetic on
-// halves is the rounded exact result.
+// TestHalvesAreExact: every half survives a round trip, and arithmetic on halves is the rounded
+// exact result.
 func TestHalvesAreExact(t *testing.T) {
 	var all [][4]uint64
 	for x := range uint64(1 << 16) {
@@ -312,12 +311,12 @@ func TestHalvesAreExact(t *testing.T) {
 	}
 	for i, x := range compute(t, "fma.rn.f16 %d, %a, %b, %c;", 16, []int{16, 16, 16}, all) {
 		a, b, c := f.decode(all[i][0]), f.decode(all[i][1]), f.decode(all[i][2])
-		exact := math.FMA(a, b, c) // of halves, rounded once to 53 bits: hardly ever halfway then
+		exact := math.FMA(a, b, c) // of halves, rounded once to 53 bits: hardly ever a tie afterwards
 		require.Equal(t, f.encode(exact, "rn"), x, "%v*%v+%v", a, b, c)
 	}
 }
 
-// TestUnknown: what it does not know is an error that names it.
+// TestUnknown: an unknown instruction is an error that names it.
 func TestUnknown(t *testing.T) {
 	for _, s := range []string{
 		"tex.2d.v4.f32 {%r1, %r1, %r1, %r1}, [t, {%r1, %r1}];", "add.cc.s32 %r1, %r1, %r1;", "activemask.b32 %r1;",

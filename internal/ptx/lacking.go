@@ -1,11 +1,11 @@
 package ptx
 
-// Compilers combine registers that have no value, or only some bits, with others and
-// mask the result: words of which an item needs a part are an example. So bits are
-// tracked where a register has some only: a bit of a result has a value if it comes out
-// the same whatever those that lack one are.
+// Compilers combine registers without a value, or with only some bits, with others and mask the
+// result: for example words of which an item needs a part. So bits are tracked where a register
+// has only some: a bit of a result has a value if it is the same for all values of the missing
+// bits.
 
-// guesses are what is tried for bits without a value.
+// guesses are the values tried for missing bits.
 var guesses = [...]uint64{0, ^uint64(0), 0x5a3c_96f0_1e87_d24b, ^uint64(0x5a3c_96f0_1e87_d24b), 0x6db6_db6d_b6db_6db6}
 
 // lack is the bits of a register in a lane that have no value.
@@ -19,8 +19,8 @@ func (w *warp) lack(r int32, lane int) uint64 {
 	return ^uint64(0)
 }
 
-// partial does an instruction of which some sources lack bits; false: it is not one that
-// makes a register or a predicate of others.
+// partial executes an instruction whose sources lack bits; false: it does not compute a
+// register or a predicate from others.
 func (w *warp) partial(in *instr, active uint32) bool {
 	if in.kind != kindALU && in.kind != kindTest && in.kind != kindSelect && in.kind != kindSplit {
 		return false
@@ -90,7 +90,7 @@ func (w *warp) partial(in *instr, active uint32) bool {
 	return true
 }
 
-// setPartly is set for values of which some lack bits.
+// setPartly is set for values that may lack bits.
 func (w *warp) setPartly(d int32, from, lack *lanes, active, known uint32) {
 	w.set(d, from, active, known)
 	if known == active {

@@ -12,25 +12,25 @@ type Launch struct {
 	Groups, Threads uint32   // blocks, and threads in each
 	Args            [][]byte // a value for each parameter; reads beyond one are faults
 	Seed            uint64
-	// Diverge lets threads of a warp whose paths parted run in random order, not only
-	// those of other warps.
+	// Diverge lets threads of a warp on different paths run in random order, not only different
+	// warps.
 	Diverge bool
 	// Steps bounds the instructions of a warp in one block; 0: 1<<24.
 	Steps int64
-	// Ran, if it is not nil, gets true for each instruction that is executed: of those
-	// that Program.Lines lists.
+	// Ran, if not nil, is set to true for each instruction that is executed: of those that
+	// Program.Lines lists.
 	Ran []bool
 }
 
-// block is the state of a run, and of the block that runs.
+// block is the state of a run, and of the current block.
 type block struct {
 	program   *Program
 	memory    *Memory
 	near      *Allocation // that was accessed last
 	params    []byte
-	given     []bool // which bytes of them have a value
+	given     []bool // the bytes of them that have a value
 	shared    *sharedMemory
-	unwritten uint32 // bytes of the last load that nobody wrote
+	unwritten uint32 // bytes of the last load that were never written
 	rng       *rand.Rand
 	diverge   bool
 	threads   uint32
@@ -42,7 +42,7 @@ type block struct {
 	ready     []*warp
 }
 
-// Run runs a launch. An error is a *Fault, or says what the program does not fit.
+// Run runs a launch. An error is a *Fault, or says why the launch does not fit the program.
 func (p *Program) Run(m *Memory, l Launch) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -54,7 +54,7 @@ func (p *Program) Run(m *Memory, l Launch) error {
 	if err := m.begin(int64(l.Groups) * int64(l.Threads)); err != nil {
 		return err
 	}
-	// Some order: a walk by a step without a common factor with the number.
+	// A pseudorandom order: a walk with a step that has no factor in common with the number.
 	start, step := b.rng.Uint64N(uint64(max(l.Groups, 1))), uint64(l.Groups/2+1)
 	for common(step, uint64(l.Groups)) > 1 {
 		step++
@@ -75,7 +75,7 @@ func common(a, b uint64) uint64 {
 	return a
 }
 
-// prepare makes the state of a run, out of an earlier one's.
+// prepare makes the state of a run, from an earlier one's.
 func (p *Program) prepare(m *Memory, l Launch) (*block, error) {
 	if len(l.Args) != len(p.Params) {
 		return nil, fmt.Errorf("ptx: %s has %d parameters, not %d", p.Name, len(p.Params), len(l.Args))
@@ -183,7 +183,7 @@ func (b *block) run() error {
 	}
 }
 
-// release lets the warps go on that wait at the barrier, if all threads have reached it.
+// release lets the warps continue that wait at the barrier, if all threads have reached it.
 func release(warps []*warp) (waiting bool, err error) {
 	for _, w := range warps {
 		waiting = waiting || w.arrived != 0

@@ -81,13 +81,13 @@ func (b *builder) vote() (err error) {
 	return b.from(b.args[2], 32)
 }
 
-// activemask is the lanes that happen to run together.
+// activemask is the set of lanes that happen to run together.
 func (b *builder) activemask() error {
-	return errUnknown // whoever wants to know relies on what PTX does not promise
+	return errUnknown // its result relies on what PTX does not guarantee
 }
 
-// meet has a fragment wait for the others that an instruction names, and does it for all
-// when the last has come.
+// meet makes a fragment wait for the others that an instruction names, and executes it for all
+// when the last has arrived.
 func (w *warp) meet(f fragment, in *instr, active uint32) error {
 	members := uint32(w.values[in.src[0]][first(active)])
 	for m := active; m != 0; m &= m - 1 {
@@ -122,7 +122,7 @@ func (w *warp) meet(f fragment, in *instr, active uint32) error {
 	return nil
 }
 
-// exchange is the shuffle of the lanes, by the ISA's text.
+// exchange is the shuffle of the lanes, according to the ISA.
 func (w *warp) exchange(in *instr, active uint32) {
 	a, b, c := &w.values[in.src[1]], &w.values[in.src[2]], &w.values[in.src[3]]
 	var result lanes
@@ -152,7 +152,7 @@ func (w *warp) exchange(in *instr, active uint32) {
 			valid |= 1 << lane
 		}
 		result[lane] = a[from]
-		if active>>from&1 == 1 { // of others, what comes is undefined
+		if active>>from&1 == 1 { // the values of others are undefined
 			known |= w.written[in.src[1]] >> from & 1 << lane
 		}
 	}

@@ -7,9 +7,8 @@ import (
 	"sync"
 )
 
-// Memory is a GPU's global memory: allocations far from each other. Their bytes come
-// into being when they are first accessed, so that large ones cost little. One run at a
-// time uses a Memory.
+// Memory is a GPU's global memory: allocations far from each other. Their pages are created on
+// first access, so that large ones cost little. One run at a time uses a Memory.
 type Memory struct {
 	mu    sync.Mutex // of allocations
 	all   []*Allocation
@@ -19,12 +18,12 @@ type Memory struct {
 
 // Allocation is a part of a Memory.
 type Allocation struct {
-	Base    uint64 // its address: a multiple of 16, and of no more
+	Base    uint64 // its address: a multiple of exactly 16
 	size    int64
 	pages   []*page         // by their numbers,
 	sparse  map[int64]*page // or, of a large allocation
-	touched []*page         // that are in use
-	// Noted: threads may write the same byte, as where they note an error.
+	touched []*page         // those in use
+	// Noted: threads may write the same byte, for example to record an error.
 	Noted bool
 }
 
@@ -37,13 +36,13 @@ const (
 
 type page struct {
 	data   [pageSize]byte
-	owners *[pageSize]uint32 // of each byte: who wrote it; nil: nobody
+	owners *[pageSize]uint32 // the writer of each byte; nil: none
 }
 
-// atomically marks an owner that wrote by an atomic operation.
+// atomically marks an owner that wrote with an atomic operation.
 const atomically = 1 << 31
 
-// fresh is what memory holds that nobody wrote.
+// fresh is the content of memory that was never written.
 const fresh = 0xb7
 
 // NewMemory returns memory without allocations.
@@ -125,7 +124,7 @@ func (m *Memory) Pages() int {
 	return n
 }
 
-// at finds the allocation of n bytes at an address, and where they lie in it.
+// at finds the allocation of n bytes at an address, and their position in it.
 func (m *Memory) at(address uint64, n int64) (*Allocation, int64, error) {
 	region := address >> regionBits
 	if region >= uint64(len(m.all)) || m.all[region] == nil {
@@ -139,14 +138,14 @@ func (m *Memory) at(address uint64, n int64) (*Allocation, int64, error) {
 	return a, at, nil
 }
 
-// begin starts a launch of so many threads.
+// begin starts a launch of the given number of threads.
 func (m *Memory) begin(threads int64) error {
 	if threads >= atomically/2 {
 		return fmt.Errorf("%d threads in a launch", threads)
 	}
 	m.epoch += m.last
 	m.last = uint32(threads)
-	if m.epoch >= atomically/2 { // numbers run out: forget all owners
+	if m.epoch >= atomically/2 { // numbers run out: clear all owners
 		for _, a := range m.all {
 			if a == nil {
 				continue
@@ -160,7 +159,7 @@ func (m *Memory) begin(threads int64) error {
 	return nil
 }
 
-// own notes that a thread of the launch writes n bytes, and returns another one that has
+// own records that a thread of the launch writes n bytes, and returns another thread that has
 // written them before, or -1. mark is 0 or atomically.
 func (m *Memory) own(a *Allocation, at, n int64, thread uint32, mark uint32) int64 {
 	p := a.page(at)

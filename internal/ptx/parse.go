@@ -25,14 +25,14 @@ type Program struct {
 	idle    sync.Pool // of *block: states of earlier runs
 }
 
-// Param is a parameter of a kernel: where it lies in the parameter space.
+// Param is a parameter of a kernel: its place in the parameter space.
 type Param struct{ Offset, Size int64 }
 
-// dataBase is where the program's own variables lie in global memory: beyond all
+// dataBase is the address of the program's own variables in global memory: beyond all
 // allocations.
 const dataBase = 1 << 62
 
-// register is what a name stands for: a predicate or another register.
+// register is the meaning of a name: a predicate or another register.
 type register struct {
 	index int32
 	width uint8 // in bits; 0: a predicate
@@ -80,10 +80,10 @@ func Parse(text []byte) (*Program, error) {
 	return p.Program, nil
 }
 
-// Lines are where in the text the instructions stand, from 1 on.
+// Lines are the line numbers of the instructions in the text, from 1 on.
 func (p *Program) Lines() []int { return p.lines }
 
-// finish gives constants their places behind the registers.
+// finish assigns constants their places behind the registers.
 func (p *parser) finish() {
 	for i := range p.code {
 		in := &p.code[i]
@@ -148,7 +148,7 @@ func (p *parser) space(text string) string {
 	}
 }
 
-// statement reads one, and returns its length.
+// statement reads a statement, and returns its length.
 func (p *parser) statement(text string) (int, error) {
 	line, _, _ := strings.Cut(text, "\n")
 	word := strings.Fields(line)[0]

@@ -2,8 +2,8 @@ package ptx
 
 import "slices"
 
-// Counts are what the threads of a block do, as a model of a GPU wants it: of one block,
-// or the mean of some.
+// Counts are the work of the threads of a block, for the model of a GPU: of one block, or the
+// mean of several.
 type Counts struct {
 	Instructions float64 // of warps, weighted by what they cost (see weight)
 	Passes       float64 // of warps through the first-level cache and shared memory's banks
@@ -11,18 +11,17 @@ type Counts struct {
 	Reads        float64 // sectors that these read
 	Writes       float64
 	Cycles       float64 // until the last warp is done, if the block is alone
-	Cached       float64 // and if the second-level cache has all that it reads
+	Cached       float64 // the same, if the second-level cache has all that the block reads
 }
 
-// Sector is the bytes that are moved at least, and Line those that a request is for at
-// most.
+// Sector is the smallest number of bytes that are moved, and Line the largest of a request.
 const (
 	Sector = 32
 	Line   = 4 * Sector
 )
 
-// nearby is how many sectors, read for the first time, the first-level cache keeps for a
-// block.
+// nearby is the number of sectors that the first-level cache keeps for a block after their
+// first read.
 const nearby = 1024
 
 // The addresses of a sample's arguments: memory holds hashes.
@@ -33,24 +32,24 @@ const (
 	SampleStatus
 )
 
-// Block is what a sample found of a block: its counts, and by address the sectors that it
-// reads and writes. Those of global memory that holds a program's tables are left out.
+// Block is the result of a sample: a block's counts, and by address the sectors that it reads
+// and writes, except those of global memory that holds a program's tables.
 type Block struct {
 	Counts
 	Read     map[uint64]struct{}
 	Written  map[uint64]Write
-	Executed []float64 // how often warps execute the instructions that Program.Lines lists
+	Executed []float64 // how often warps execute each instruction that Program.Lines lists
 }
 
-// Write is what is written of a sector.
+// Write is the written part of a sector.
 type Write struct {
 	Bytes uint32  // a bit for each
-	Late  bool    // the last of it a wait for memory after the first, or more
+	Late  bool    // the last write comes a wait for memory, or more, after the first
 	first float64 // cycle
 }
 
-// Sample runs one block for its counts. It computes with hashes in place of memory, but
-// for indices, which are below extent; l.Args name memory by the constants above.
+// Sample runs one block for its counts. It computes with hashes instead of memory, except for
+// indices, which are below extent; l.Args name memory by the constants above.
 func (p *Program) Sample(l Launch, number uint32, extent int64) (*Block, error) {
 	b, err := p.prepare(NewMemory(), l)
 	if err != nil {
@@ -101,12 +100,12 @@ func (b *block) sample() error {
 type sampler struct {
 	Block
 	extent uint64
-	last   map[uint64]int // sectors: how many had been read when they were last
+	last   map[uint64]int // sectors: the number read before their last use
 	alone  schedule
 	cached schedule
 }
 
-// step notes an instruction of a warp.
+// step counts an instruction of a warp.
 func (m *sampler) step(w *warp, pc int32, active uint32) {
 	in, cost := &w.program.code[pc], w.program.weights[pc]
 	m.Instructions += cost
@@ -137,7 +136,7 @@ func (m *sampler) step(w *warp, pc int32, active uint32) {
 	m.cached.done(w, in, cached+m.cached.memory)
 }
 
-// where is the addresses that a warp accesses.
+// where is the set of addresses that a warp accesses.
 func where(w *warp, in *instr, active uint32) []uint64 {
 	var all []uint64
 	for lane, base := range w.values[in.src[0]] {
@@ -148,8 +147,8 @@ func where(w *warp, in *instr, active uint32) []uint64 {
 	return all
 }
 
-// within is the pieces of memory in which accesses lie, each once, by number. No access
-// crosses one's border.
+// within is the pieces of memory that contain the accesses, each once, by number. No access
+// crosses a border.
 func within(addresses []uint64, piece uint64) []uint64 {
 	all := make([]uint64, len(addresses))
 	for i, a := range addresses {
@@ -159,8 +158,8 @@ func within(addresses []uint64, piece uint64) []uint64 {
 	return slices.Compact(all)
 }
 
-// load counts a load, and returns its latency, unless it is fresh: it takes as long as
-// memory does.
+// load counts a load, and returns its latency, unless it is fresh: then the latency is
+// memory's.
 func (m *sampler) load(w *warp, in *instr, active uint32) (latency float64, fresh bool) {
 	x := &in.mem
 	switch {
@@ -195,7 +194,7 @@ func (m *sampler) load(w *warp, in *instr, active uint32) (latency float64, fres
 	return latencyL1, false
 }
 
-// lookups is how often the first-level cache looks lines up: two at a time.
+// lookups is the number of lookups in the first-level cache: two lines at a time.
 func lookups(addresses []uint64) float64 { return float64(len(within(addresses, Line))) / 2 }
 
 // write counts the requests and sectors of a store or an atomic operation.
@@ -204,7 +203,7 @@ func (m *sampler) write(all []uint64) {
 	m.Writes += float64(len(within(all, Sector)))
 }
 
-// atomic counts an atomic operation, which the second-level cache does.
+// atomic counts an atomic operation, which the second-level cache performs.
 func (m *sampler) atomic(w *warp, in *instr, active uint32) (fresh bool) {
 	if in.mem.space == shared {
 		m.Passes += passes(w, in, active)
@@ -235,10 +234,9 @@ func (m *sampler) store(w *warp, in *instr, active uint32, cycle float64) {
 	}
 }
 
-// passes is how often shared memory is accessed for a warp: each of its banks gives one
-// word of 4 bytes at a time. Wide accesses are done a part of the warp at a time, of lanes that
-// follow each other, whether they are active or not. The first-level cache is the same
-// memory.
+// passes is the number of accesses to shared memory for a warp: each bank returns one word of 4
+// bytes at a time. Wide accesses are split into parts of the warp, consecutive lanes, whether
+// they are active or not. The first-level cache is the same memory.
 func passes(w *warp, in *instr, active uint32) float64 {
 	at, bytes := &w.values[in.src[0]], uint64(max(in.mem.bytes(), 4))
 	part, sum := banks/int(bytes/4), 0
@@ -263,7 +261,7 @@ func passes(w *warp, in *instr, active uint32) float64 {
 
 const banks = 32
 
-// access gives a load its hashes; what is stored is forgotten.
+// access returns hashes for a load; stored values are dropped.
 func (m *sampler) access(w *warp, in *instr, active uint32) bool {
 	if in.mem.space == shared || in.mem.space == param || w.values[in.src[0]][first(active)] >= dataBase {
 		return false

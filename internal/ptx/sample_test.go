@@ -16,7 +16,7 @@ func TestSample(t *testing.T) {
 	ld.shared.u32 %r4, [%rd5]; st.global.u32 [%rd2], %r2;`)
 	c, err := p.Sample(Launch{Groups: 3, Threads: 256, Args: [][]byte{Words(SampleSrc)[0], nil}}, 1, 0)
 	require.NoError(t, err)
-	assert.EqualValues(t, 8+8+8+8*32, c.Passes) // one each, but where all lanes are in one bank
+	assert.EqualValues(t, 8+8+8+8*32, c.Passes) // one each, except where all lanes access one bank
 	assert.EqualValues(t, 16, c.Requests)
 	assert.EqualValues(t, 32, c.Reads)
 	assert.EqualValues(t, 32, c.Writes)
@@ -32,7 +32,7 @@ func TestSample(t *testing.T) {
 	assert.EqualValues(t, Waiting, c.Cycles-c.Cached)
 }
 
-// TestBugBanksOfIdleLanes: lanes that are idle leave those behind them in their part of the warp.
+// TestBugBanksOfIdleLanes: idle lanes count in the split of a warp into parts.
 func TestBugBanksOfIdleLanes(t *testing.T) {
 	p := program(t, `and.b32 %r2, %r1, 7; setp.eq.u32 %p2, %r2, 7; shl.b32 %r3, %r1, 4; cvt.u64.u32 %rd5, %r3; add.s64 %rd5, %rd3, %rd5;
 	@!%p2 st.shared.v4.u32 [%rd5], {%r1, %r1, %r1, %r1};`)
@@ -41,7 +41,7 @@ func TestBugBanksOfIdleLanes(t *testing.T) {
 	assert.EqualValues(t, 8*4, c.Passes)
 }
 
-// TestSampleWrites: what a block writes of sectors, and whether it comes late.
+// TestSampleWrites: the parts of sectors that a block writes, and whether they come late.
 func TestSampleWrites(t *testing.T) {
 	args := [][]byte{Words(SampleDst)[0], nil}
 	p := program(t, `setp.lt.u32 %p2, %r1, 9; @%p2 st.global.u32 [%rd2], %r1;`)
@@ -74,8 +74,8 @@ func TestSampleWrites(t *testing.T) {
 	assert.EqualValues(t, 4, b.Writes)
 }
 
-// TestSampleLoads: loads come as early as they can, and what was read a moment ago is in
-// the first-level cache.
+// TestSampleLoads: loads are issued as early as possible, and recently read sectors are in the
+// first-level cache.
 func TestSampleLoads(t *testing.T) {
 	load := `ld.global.u32 %r2, [%rd2+OFFSET]; add.s32 %r3, %r3, %r2; `
 	at := func(offset int) string { return strings.ReplaceAll(load, "OFFSET", strconv.Itoa(offset)) }
@@ -96,7 +96,7 @@ func TestSampleLoads(t *testing.T) {
 	for i := range nearby / 4 {
 		more += at(4096 * (i + 1))
 	}
-	b = sample(`mov.u32 %r3, 0; ` + at(0) + more + at(0)) // and not what was read long ago
+	b = sample(`mov.u32 %r3, 0; ` + at(0) + more + at(0)) // and sectors read long ago are not
 	assert.EqualValues(t, nearby+8, b.Reads)
 	assert.EqualValues(t, nearby+4, len(b.Read))
 }

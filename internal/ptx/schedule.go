@@ -11,25 +11,25 @@ const (
 	barrierCycles = 20 // of all warps
 )
 
-// FromCache is the latency of what the second-level cache has, in cycles, and Waiting how many
-// more memory takes: Counts.Cycles and Counts.Cached differ by a multiple of it.
+// FromCache is the latency of the second-level cache, in cycles, and Waiting the additional
+// latency of memory: Counts.Cycles and Counts.Cached differ by a multiple of it.
 const (
 	FromCache = 280
 	Waiting   = latencyMemory - FromCache
 )
 
-// schedule is when the warps of a block get on. Instructions between branches, barriers
-// and stores are in the order that the assembler chooses: loads come as early as they
-// can, so that what a load is waited for is done meanwhile.
+// schedule is the progress of a block's warps. Instructions between branches, barriers and
+// stores are in the order that the assembler chooses: loads are issued as early as possible, so
+// that their latency is hidden.
 type schedule struct {
 	memory float64 // cycles until memory answers
 	warps  []timing
 }
 
-// timing is when a warp's next instruction can be, and its registers are ready.
+// timing says when a warp can issue its next instruction, and when its registers are ready.
 type timing struct {
 	next       float64
-	pending    float64    // the last instruction so far begins, which a branch waits for
+	pending    float64    // the begin of the last instruction so far, which a branch waits for
 	stored     [2]float64 // the last store, to global and to shared memory
 	ready      []float64
 	predicates []float64
@@ -51,7 +51,7 @@ func (s *schedule) barrier() {
 	}
 }
 
-// end is when the last warp is done.
+// end is the time when the last warp is done.
 func (s *schedule) end() float64 {
 	last := 0.0
 	for _, t := range s.warps {
@@ -94,7 +94,7 @@ func (s *schedule) issue(w *warp, in *instr, cost float64) float64 {
 	return start
 }
 
-// done notes when the results of an instruction are there.
+// done records when the results of an instruction are ready.
 func (s *schedule) done(w *warp, in *instr, at float64) {
 	t := &s.warps[w.first/32]
 	for _, d := range in.dst {

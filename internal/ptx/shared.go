@@ -1,6 +1,7 @@
 package ptx
 
-// sharedMemory is a block's, with who accessed each byte since the last barrier.
+// sharedMemory is a block's shared memory, with the threads that accessed each byte since the
+// last barrier.
 type sharedMemory struct {
 	data    []byte
 	writers []uint32 // epoch<<threadBits | thread, of the last write; 0: never written
@@ -33,14 +34,14 @@ func (s *sharedMemory) barrier() {
 	}
 }
 
-// begin forgets what an earlier block wrote.
+// begin drops what an earlier block wrote.
 func (s *sharedMemory) begin() {
 	s.barrier()
 	s.block = s.epoch
 }
 
-// read notes a read of n bytes by a thread, and returns what is wrong with it, and the
-// bytes that nobody wrote.
+// read records a read of n bytes by a thread, and returns its fault, and the bytes that were
+// never written.
 func (s *sharedMemory) read(at, n int64, thread uint32) (lack uint32, what string) {
 	me := s.epoch<<threadBits | thread
 	writers, readers := s.writers[at:at+n], s.readers[at:at+n]

@@ -11,16 +11,16 @@ type warp struct {
 	first   uint32   // the number of its first thread in the block
 	values  []lanes  // registers, then constants
 	written []uint32 // in which lanes they have a value
-	partly  []uint32 // in which others some bits have: all but those in lacking
+	partly  []uint32 // the other lanes in which some bits have values: all but those in lacking
 	lacking []lanes
 	preds   []uint32
 	predSet []uint32
 
-	fragments []fragment // that can go on; empty: the warp waits or is done
+	fragments []fragment // runnable; empty: the warp waits or is done
 	arrived   uint32     // lanes at the barrier
-	at        int32      // which one
+	at        int32      // which barrier
 	meeting   []fragment // lanes that wait for others of the warp
-	count     int64      // instructions that it may still do
+	count     int64      // instructions left
 }
 
 type fragment struct {
@@ -47,8 +47,8 @@ func (w *warp) start() {
 // all is the lanes that have threads.
 func (w *warp) all() uint32 { return uint32(mask(int(min(w.threads-w.first, 32)))) }
 
-// next takes the fragment that goes on. Fragments at one place become one. Mostly the
-// one that is furthest behind goes on, so that paths meet again, until it meets the next.
+// next chooses the fragment that continues. Fragments at one place become one. Mostly it is the
+// one furthest behind, so that paths meet again, until it meets the next.
 func (w *warp) next() (f fragment, until int32, quantum int) {
 	least := 0
 	for i := 1; i < len(w.fragments); i++ {
@@ -77,7 +77,7 @@ func (w *warp) next() (f fragment, until int32, quantum int) {
 	return f, until, quantum
 }
 
-// run goes on for at most so many instructions, or until the warp waits or is done.
+// run runs at most the given number of instructions, or until the warp waits or is done.
 func (w *warp) run(budget int) error {
 	for len(w.fragments) > 0 && budget > 0 {
 		f, until, quantum := w.next()
@@ -97,7 +97,8 @@ func (w *warp) run(budget int) error {
 	return nil
 }
 
-// fragment runs one until it reaches the place until, for at most so many instructions.
+// fragment runs a fragment until it reaches the place until, for at most the given number of
+// instructions.
 func (w *warp) fragment(f fragment, until int32, budget int) (n int, err error) {
 	code := w.program.code
 	var temporary lanes
@@ -207,7 +208,7 @@ func (w *warp) fragment(f fragment, until int32, budget int) (n int, err error) 
 	}
 }
 
-// access does what reads or writes memory.
+// access executes instructions that read or write memory.
 func (w *warp) access(pc int32, in *instr, active uint32) error {
 	if w.model != nil && w.model.access(w, in, active) {
 		return nil
@@ -238,8 +239,7 @@ func (w *warp) set(d int32, from *lanes, active, known uint32) {
 	}
 }
 
-// combine is an operation on predicates, and the lanes in which what has no value makes
-// no difference.
+// combine is an operation on predicates, and the lanes in which missing values do not matter.
 func (w *warp) combine(in *instr) (v, sure uint32) {
 	a, b := w.preds[in.pa], w.preds[in.pb]
 	noA, noB := ^w.predSet[in.pa], ^w.predSet[in.pb]
@@ -252,7 +252,7 @@ func (w *warp) setPredicate(d int32, v, active, known uint32) {
 	w.predSet[d] = w.predSet[d]&^active | known&active
 }
 
-// Fault is what is wrong with a program's run.
+// Fault describes an error of a program's run.
 type Fault struct {
 	Kernel, Instruction string
 	Block, Thread       uint32

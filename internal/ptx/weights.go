@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// weight is about how many instructions of the machine one of PTX is.
+// weight is roughly the number of machine instructions for one of PTX.
 func weight(opcode string) float64 {
 	words := strings.Split(opcode, ".")
 	last := words[len(words)-1]

@@ -11,8 +11,8 @@ import (
 	"github.com/restride/restride/internal/ptxtest"
 )
 
-// TestBugInfinityOfMicroBlocks: infinity counts as the largest finite number, which is 4 where
-// the scale of MXFP4 is of that number; it became 6.
+// TestBugInfinityOfMicroBlocks: infinity counts as the largest finite number, whose code is 4
+// where the scale of MXFP4 comes from that number, not 6.
 func TestBugInfinityOfMicroBlocks(t *testing.T) {
 	dev := gpu.New(ptxtest.New(ptxtest.Options{}))
 	defer func() { require.NoError(t, dev.Close()) }()

@@ -18,8 +18,8 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// TestCasts checks casts between rows that are dense, whose ends share words with other
-// rows, and with what is not dst's.
+// TestCasts checks casts between dense rows, whose ends share words with other rows, and with
+// bytes outside dst.
 func TestCasts(t *testing.T) {
 	d := ptxtest.New(ptxtest.Options{Diverge: true})
 	dev := gpu.New(d)
@@ -29,13 +29,13 @@ func TestCasts(t *testing.T) {
 		require.NoError(t, err)
 		assert.NoError(t, oracle.Check(dev, c, seed), text)
 	}
-	// Work-items wrote to a word that another one merged its part into.
+	// A work-item must not store a word into which another one merges its part.
 	check("convert/float-float4e2m1/220x1/dst=1,1@155/src=1,1@0", 1)
-	// What did not exist was taken for an item.
+	// Absent elements must not form an item.
 	check("convert/uint16-int2/4x2x6/dst=12,6,1@9/src=12,6,1@108/how=nearest", 1)
 	check("convert/uint4-int2/1x1x1x251x1x1/dst=251,251,251,1,1,1@58/src=1,251,1,1,1,1@112/how=unsaturated,down", 1)
 
-	// Slots of few lines were not where they were looked for.
+	// Slots of few lines must be found.
 	for _, text := range []string{
 		"convert/float-float4e2m1/1x200x33/dst=8203,41,1@1/src=6600,1,200@1", "convert/float-int4/5x200x100/dst=21603,108,1@0/src=20000,1,200@0",
 		"convert/float-int4/3x9x65/dst=657,73,1@0/src=651,1,10@0", "convert/float-float4e2m1/2x129x17/dst=2580,20,1@0/src=2210,-1,130@131",
@@ -73,7 +73,7 @@ func TestCasts(t *testing.T) {
 	assert.Greater(t, launchesOf(d, planner.DenseCast), tries*8/10, "other forms are planned")
 }
 
-// TestStridedCasts checks casts of elements that are apart on one side, of any numbers.
+// TestStridedCasts checks casts of elements that are apart on one side, in any number.
 func TestStridedCasts(t *testing.T) {
 	d := ptxtest.New(ptxtest.Options{})
 	dev := gpu.New(d)

@@ -19,8 +19,8 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// TestEveryKernel: the PTX of every kernel computes what the oracle does, in cases that
-// are looked for until the planner takes the kernel for them.
+// TestEveryKernel: the PTX of every kernel computes the oracle's result, in cases that are
+// generated until the planner chooses the kernel for them.
 func TestEveryKernel(t *testing.T) {
 	each := 4
 	if soak.Enabled() {
@@ -53,11 +53,11 @@ func TestEveryKernel(t *testing.T) {
 	}
 }
 
-// find looks for so many cases of a kernel.
+// find looks for a number of cases of a kernel.
 func find(t *testing.T, s planner.Spec, n int) []oracle.Case {
 	var all []oracle.Case
 	rng := rand.New(rand.NewPCG(1, 2))
-	limits := oracle.Limits{MaxBytes: 32 << 10, Types: typesOf(s), Ops: operationsOf(s), Once: true} // or puts are races
+	limits := oracle.Limits{MaxBytes: 32 << 10, Types: typesOf(s), Ops: operationsOf(s), Once: true} // otherwise puts are races
 	for try := range 50000 {
 		var c oracle.Case
 		switch {
@@ -112,7 +112,7 @@ func later(c oracle.Case) oracle.Case {
 	return c
 }
 
-// typesOf are the types that a kernel may be planned for: of its widths, or, if it was
+// typesOf are the types for which a kernel may be planned: those of its widths or, if it was
 // made for types, these.
 func typesOf(s planner.Spec) []layout.DType {
 	if s.To != 0 || s.From != 0 {
@@ -122,13 +122,13 @@ func typesOf(s planner.Spec) []layout.DType {
 		return slices.DeleteFunc(layout.DTypes(), func(t layout.DType) bool { return t == layout.String || t.Bits() > 32 && t.Bits() != int(s.DstBits) })
 	}
 	return slices.DeleteFunc(append(layout.DTypes(), layout.Bit), func(t layout.DType) bool {
-		narrow := s.Mapped && t.Bits() <= 8 // what is looked up
+		narrow := s.Mapped && t.Bits() <= 8 // looked up
 		return t == layout.String || t.Bits() != int(s.DstBits) && t.Bits() != int(s.SrcBits) && !narrow
 	})
 }
 
-// operationsOf are those that a kernel may be planned for, if it is made for one that
-// others are not for; else nil.
+// operationsOf are the operations for which a kernel may be planned, if it is special to some;
+// otherwise nil.
 func operationsOf(s planner.Spec) []oracle.Op {
 	switch {
 	case s.AtBits > 0:
@@ -145,7 +145,7 @@ func operationsOf(s planner.Spec) []oracle.Op {
 	return nil
 }
 
-// operation is a case of a kernel's operation, and of its types, without layouts.
+// operation is a case with a kernel's operation and types, without layouts.
 func operation(rng *rand.Rand, s planner.Spec) oracle.Case {
 	for {
 		ops := operationsOf(s)
@@ -160,12 +160,12 @@ func operation(rng *rand.Rand, s planner.Spec) oracle.Case {
 	}
 }
 
-// long is a case of more axes, or indices, than most kernels' parameters have room for.
+// long is a case with more axes, or indices, than most kernels' parameters can hold.
 func long(rng *rand.Rand, s planner.Spec) oracle.Case {
 	c := operation(rng, s)
 	axes, indices := 13+rng.IntN(3), 0
 	switch {
-	case c.AtType != 0: // few elements, each with as many indices as fill the room
+	case c.AtType != 0: // few elements, each with as many indices as fit
 		axes, indices = 4+rng.IntN(6), 20+rng.IntN(10)
 	case c.Op == oracle.OpDequantize || c.Op == oracle.OpQuantize: // axes three times
 		axes = 11 + rng.IntN(2)
@@ -179,7 +179,7 @@ func long(rng *rand.Rand, s planner.Spec) oracle.Case {
 		shape = shape[:13]
 		shape[0] = 260 / int64(s.DstBits)
 	}
-	// Strides such that no two axes are one.
+	// Strides that keep all axes separate.
 	side := func(repeats int) layout.Layout {
 		strides, step := make([]int64, len(shape)), 1+rng.Int64N(2)
 		order := rng.Perm(len(shape))
@@ -275,7 +275,7 @@ func rows(rng *rand.Rand, s planner.Spec) oracle.Case {
 	return c
 }
 
-// blocks is a scaling of blocks that lie densely, with their terms in common.
+// blocks is a scaling of dense blocks, each with its terms.
 func blocks(rng *rand.Rand, s planner.Spec) oracle.Case {
 	c := operation(rng, s)
 	for c.SrcType.Bits() != int(s.SrcBits) && s.Form == planner.DequantizeCodes {
@@ -291,7 +291,7 @@ func blocks(rng *rand.Rand, s planner.Spec) oracle.Case {
 	}
 	shape := []int64{1 + rng.Int64N(20), 1 + rng.Int64N(5), n}
 	apart := int64(3)
-	if c.Terms.FindScale && rng.IntN(2) == 0 { // more of them, next to each other, than a group has
+	if c.Terms.FindScale && rng.IntN(2) == 0 { // more contiguous blocks than a group has work-items
 		shape[0], apart = 60+rng.Int64N(100), 1
 	}
 	side := func() layout.Layout {
@@ -343,8 +343,8 @@ func transposed(rng *rand.Rand, s planner.Spec) oracle.Case {
 	return c
 }
 
-// joined is a case of a few thousand elements that follow each other in dst, so that
-// chunks have several each, and a block's work-items read what others of it looked up.
+// joined is a case of a few thousand contiguous elements of dst, so that chunks have several
+// each, and a block's work-items use what others of it looked up.
 func joined(rng *rand.Rand, s planner.Spec) oracle.Case {
 	c := operation(rng, s)
 	shape := []int64{3 + rng.Int64N(5), 600 + rng.Int64N(800)}
@@ -362,7 +362,7 @@ func joined(rng *rand.Rand, s planner.Spec) oracle.Case {
 	return c
 }
 
-// picked is a take of single elements, by indices that are neighbours: some out of range.
+// picked is a take of single elements, by contiguous indices, some out of range.
 func picked(rng *rand.Rand, s planner.Spec) oracle.Case {
 	c := operation(rng, s)
 	for c.Op != oracle.OpTake {
@@ -383,8 +383,8 @@ func picked(rng *rand.Rand, s planner.Spec) oracle.Case {
 	return c
 }
 
-// indexedRows is a take or a put of rows of several blocks, so that a group's work-items
-// look up rows of a block after others of it have read those of the one before.
+// indexedRows is a take or a put of rows of several blocks, so that a group's work-items look
+// up rows of a block while others may still read the previous block's.
 func indexedRows(rng *rand.Rand, s planner.Spec) oracle.Case {
 	c := operation(rng, s)
 	shape := []int64{20 + rng.Int64N(20), 150 + rng.Int64N(50)}
@@ -408,7 +408,7 @@ func indexedRows(rng *rand.Rand, s planner.Spec) oracle.Case {
 	return c
 }
 
-// folded is a put of so many elements to few places that items share them.
+// folded is a put of so many elements to few places that items share places.
 func folded(rng *rand.Rand, s planner.Spec) oracle.Case {
 	c := operation(rng, s)
 	for c.Reduction == device.ReduceSet {
@@ -423,8 +423,8 @@ func folded(rng *rand.Rand, s planner.Spec) oracle.Case {
 	return c
 }
 
-// permuted is a case of many short axes, of two elements or powers of two mostly, in
-// another order in src.
+// permuted is a case of many short axes, mostly of two elements or powers of two, in another
+// order in src.
 func permuted(rng *rand.Rand, s planner.Spec) oracle.Case {
 	c := operation(rng, s)
 	shape, elements := make([]int64, 2+rng.IntN(5)), int64(1)

@@ -27,7 +27,7 @@ func TestDevice(t *testing.T) {
 }
 
 // TestRandom checks random cases from RESTRIDE_SEED on: with a group for each block, as
-// plans have it, and with fewer groups, which do several blocks each.
+// planned, and with fewer groups, which do several blocks each.
 func TestRandom(t *testing.T) {
 	cases, start := uint64(1500), uint64(0)
 	if soak.Enabled() {

@@ -1,6 +1,5 @@
-// Package ptxtest is a device whose kernels are the PTX that package cuda ships, run by
-// package internal/ptx: for tests. Whatever that finds wrong with a launch is the
-// launch's error.
+// Package ptxtest is a device whose kernels are the PTX that package cuda ships, run by package
+// internal/ptx: for tests. A fault that it finds in a launch is the launch's error.
 //
 //	d := ptxtest.New(ptxtest.Options{Seed: 7})
 //	dev := gpu.New(d)
@@ -20,13 +19,13 @@ import (
 	"github.com/restride/restride/internal/ptx"
 )
 
-// Options are how programs run. The zero value is good.
+// Options are options of runs. The zero value is usable.
 type Options struct {
 	Seed    uint64
 	Diverge bool  // see ptx.Launch
 	Steps   int64 // the same
-	// Blocks is how many blocks a group does, one after the other; 0: one. Kernels take
-	// any number of groups.
+	// Blocks is the number of blocks that a group does, one after the other; 0: one. Kernels
+	// work with any number of groups.
 	Blocks uint32
 	// Text changes a kernel's program before it is read: for tests of tests.
 	Text func(s planner.Spec, text []byte) []byte
@@ -52,7 +51,7 @@ func New(o Options) *Driver {
 	}
 }
 
-// Launches says how often each kernel was launched.
+// Launches returns the number of launches of each kernel.
 func (d *Driver) Launches() map[planner.Spec]int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -63,8 +62,7 @@ func (d *Driver) Launches() map[planner.Spec]int {
 	return all
 }
 
-// Pages counts the pages of memory that were accessed, so that one that should not have
-// been shows.
+// Pages counts the pages of memory that were accessed, which reveals accesses to wrong pages.
 func (d *Driver) Pages() int { return d.memory.Pages() }
 
 // Ran reports the lines of a kernel's program whose instructions were executed.
@@ -117,7 +115,7 @@ func (d *Driver) NewStream() (gpu.Stream, error) { return &stream{d}, nil }
 
 func (d *Driver) Close() error { return nil }
 
-// program returns a kernel's, read when it is first needed.
+// program returns a kernel's program, which is read when it is first needed.
 func (d *Driver) program(s planner.Spec) (*ptx.Program, uint64, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -16,9 +16,9 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// TestElements checks what goes element by element: lengths about those of items and
-// blocks, rows of any length, gaps, axes of src that repeat or run backwards, any offset,
-// with groups of one block and of several.
+// TestElements checks kernels that go element by element: lengths around those of items and
+// blocks, rows of any length, gaps, axes of src that repeat or run backwards, any offset, with
+// groups of one block and of several.
 func TestElements(t *testing.T) {
 	types := []layout.DType{layout.Uint2, layout.Uint4, layout.Uint8, layout.Float16, layout.Float32, layout.Float64, layout.Complex128}
 	ops := map[string]struct {
@@ -94,9 +94,9 @@ func shapes(rng *rand.Rand) (n []int64, dims string) {
 	return n, dims
 }
 
-// strides are those of a layout as a case has them, with its offset: in order, maybe with
-// gaps, if it is so wanted dense along the innermost axis; else in any order, axes
-// backwards, and maybe repeating elements along axes.
+// strides are the strides and offset of a layout: in order, maybe with gaps, if requested dense
+// along the innermost axis; otherwise in any order, with axes backwards, and maybe repeating
+// elements along axes.
 func strides(rng *rand.Rand, n []int64, inOrder, repeats bool) string {
 	order := rng.Perm(len(n))
 	step, offset := int64(1), rng.Int64N(40)

@@ -22,13 +22,13 @@ import (
 	"github.com/restride/restride/internal/ptxtest"
 )
 
-// fault is a mistake in a program: what to find, and what stands there then.
+// fault is a mistake in a program: the text to find, and its replacement.
 type fault struct {
 	name string
 	find *regexp.Regexp
 	put  func(found []string) string
-	// least is the share of faults that must show: others make no difference, as where
-	// what is masked or shifted out was zero before.
+	// least is the share of faults that must show: others have no effect, for example if masked
+	// or shifted bits were zero.
 	least float64
 }
 
@@ -69,7 +69,7 @@ func TestFaultsShow(t *testing.T) {
 				some := largest(t, all[:24])
 				for _, f := range faults {
 					cases := some
-					if f.least == 1 { // each must show, in one case or another
+					if f.least == 1 { // each must show, in some case
 						cases = append(some, all...)
 					}
 					n, missed := f.plant(t, s, cases)
@@ -90,8 +90,8 @@ func TestFaultsShow(t *testing.T) {
 	assert.Greater(t, len(seen), 8)
 }
 
-// plant plants a fault at up to ten places of a kernel's program that the cases reach,
-// and says at which it does not show.
+// plant plants a fault at up to ten places of a kernel's program that the cases reach, and
+// returns those at which it does not show.
 func (f fault) plant(t *testing.T, s planner.Spec, all []oracle.Case) (planted int, missed []string) {
 	text, err := cudakernels.PTX(s)
 	require.NoError(t, err)

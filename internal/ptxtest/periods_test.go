@@ -15,9 +15,10 @@ import (
 	"github.com/restride/restride/internal/ptxtest"
 )
 
-// TestPeriods checks rows at odd pitches whose chunks come in periods: joined in dst or with
-// gaps, forwards and backwards, numbers of periods that a turn of four does not divide, rows of
-// less than a chunk for each work-item of a warp and of more than a block, unpacked and packed.
+// TestPeriods checks rows at odd pitches whose chunks repeat with a period: joined in dst or
+// with gaps, forwards and backwards, numbers of periods that a turn of four does not divide,
+// rows of less than a chunk for each work-item of a warp and of more than a block, unpacked and
+// packed.
 func TestPeriods(t *testing.T) {
 	ops := []string{
 		"copy/uint2", "copy/uint4", "copy/uint8", "copy/float16", "copy/uint4", "copy/uint8", "copy/float16",
@@ -42,8 +43,8 @@ func TestPeriods(t *testing.T) {
 	assert.Greater(t, launched, 50, "other kernels than those of periods are taken")
 }
 
-// TestTorn checks rows of wider elements that begin anywhere in dst, forwards and backwards, and fills:
-// the former go by chunks, and of the latter those of one run.
+// TestTorn checks rows of wider elements that begin anywhere in dst, forwards and backwards,
+// and fills: the rows are moved by chunks, and so are fills of one run.
 func TestTorn(t *testing.T) {
 	launched := checked(t, 60, func(rng *rand.Rand, pick func(...int64) int64) string {
 		typ := []string{"float", "double"}[rng.IntN(2)]
@@ -90,8 +91,8 @@ func TestRepeats(t *testing.T) {
 	assert.Greater(t, periods[planner.Gather]+periods[planner.Stamp], 3)
 }
 
-// Where the axis along which src repeats rows was short, periods were along another one, of
-// parameters that the kernel for stamps does not have.
+// Where the axis along which src repeats rows is short, periods must not follow another axis,
+// for which the kernel for stamps has no parameters.
 func TestBugStampsAlongAnotherAxis(t *testing.T) {
 	cases := []string{
 		"copy/uint4/2000x3x16/dst=48,16,1@0/src=32,0,2@0",
@@ -106,7 +107,7 @@ func TestBugStampsAlongAnotherAxis(t *testing.T) {
 	})
 }
 
-// checked checks so many cases, and returns how often each kernel ran.
+// checked checks the given number of cases, and returns how often each kernel ran.
 func checked(t *testing.T, tries uint64, of func(rng *rand.Rand, pick func(...int64) int64) string) map[planner.Spec]int {
 	d := ptxtest.New(ptxtest.Options{Diverge: true})
 	dev := gpu.New(d)

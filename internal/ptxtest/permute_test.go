@@ -17,9 +17,9 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// TestPermutes checks permutations within words and between them, of all widths: with
-// words that are elements in part only, fields of three, blocks that begin at any byte,
-// axes that run backwards, and extents that tiles do not divide.
+// TestPermutes checks permutations within words and between them, of all widths: with words
+// that are only in part elements, fields of three, blocks that begin at any byte, axes that run
+// backwards, and extents that tiles do not divide.
 func TestPermutes(t *testing.T) {
 	cases := uint64(15)
 	if soak.Enabled() {
@@ -44,8 +44,8 @@ func TestPermutes(t *testing.T) {
 	}
 }
 
-// fields is a copy of blocks of a few digits, in another order in src, where some of a
-// word or a byte is not the copy's on one side or both.
+// fields is a copy of blocks of a few digits, in another order in src, where part of a word or
+// a byte is outside the copy on one side or both.
 func fields(rng *rand.Rand, of layout.DType) oracle.Case {
 	shape := []int64{0}
 	inner := int64(1)

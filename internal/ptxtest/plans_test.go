@@ -10,7 +10,8 @@ import (
 	"github.com/restride/restride/internal/ptxtest"
 )
 
-// Units of neighbouring items of Dequantize lay further apart than offsets that share a plan.
+// Units of neighbouring items of Dequantize must not be further apart than offsets that share a
+// plan.
 func TestBugScaledApartBeyondThePeriod(t *testing.T) {
 	dev := gpu.New(ptxtest.New(ptxtest.Options{}))
 	defer func() { require.NoError(t, dev.Close()) }()

@@ -42,9 +42,9 @@ func TestShuffles(t *testing.T) {
 	}
 }
 
-// shuffled is a copy of about so many bytes at the most, of axes in another order in src.
-// Most are short; some are of channels; now and then there is a gap between an axis's indices, or one runs
-// backwards.
+// shuffled is a copy of at most about the given number of bytes, of axes in another order in
+// src. Most are short; some are of channels; sometimes there is a gap between an axis's
+// indices, or one runs backwards.
 func shuffled(rng *rand.Rand, of layout.DType, bytes int64) oracle.Case {
 	extents := []int64{2, 3, 3, 4, 5, 6, 7, 8, 9, 12, 13, 16, 17, 24, 31, 40, 65}
 	room := bytes * 8 / int64(of.Bits())

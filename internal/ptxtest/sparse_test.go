@@ -13,8 +13,8 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// wide is a case of few elements that lie far apart: many gigabytes, as kernels that
-// are Spec.Wide are for.
+// wide is a case of few elements that lie far apart: many gigabytes, for kernels with
+// Spec.Wide.
 func wide(rng *rand.Rand, s planner.Spec) oracle.Case {
 	c := operation(rng, s)
 	extents := []int64{1, 2, 3, 5, 8, 9, 16, 31, 32, 33, 64, 100}
@@ -67,8 +67,8 @@ func (m image) at(position int64, bytes int64) []byte {
 	return m.pages[at/page][at%page:][:bytes]
 }
 
-// checkSparse is oracle.Check for buffers that are much too large for it: of elements of
-// whole bytes, in copies and fills.
+// checkSparse is oracle.Check for buffers much too large for it: of elements of whole bytes, in
+// copies and fills.
 func checkSparse(t *testing.T, d *ptxtest.Driver, dev device.Device, c oracle.Case, seed uint64) {
 	rng := rand.New(rand.NewPCG(seed, 3))
 	q, err := dev.NewQueue()

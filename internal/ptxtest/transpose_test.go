@@ -64,8 +64,8 @@ func TestBands(t *testing.T) {
 	}
 }
 
-// TestBatches checks transpositions of small matrices that follow each other, and of strips of
-// larger ones: odd extents, gaps in src between lines and between matrices, odd offsets.
+// TestBatches checks transpositions of small contiguous matrices, and of strips of larger ones:
+// odd extents, gaps in src between lines and between matrices, odd offsets.
 func TestBatches(t *testing.T) {
 	d := ptxtest.New(ptxtest.Options{Diverge: true})
 	dev := gpu.New(d)
@@ -112,7 +112,7 @@ func TestTiles(t *testing.T) {
 	assert.Greater(t, launchesOf(d, planner.Tile), 100, "other forms than tile are taken")
 }
 
-// launchesOf is how many launches there were of a form's kernels.
+// launchesOf is the number of launches of a form's kernels.
 func launchesOf(d *ptxtest.Driver, form planner.Form) (n int) {
 	for s, launches := range d.Launches() {
 		if s.Form == form {

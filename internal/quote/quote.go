@@ -1,7 +1,7 @@
-// Package quote writes what others chose (names in files, paths, texts of drivers and
-// of other programs, arguments) so that it can stand in a message or on a terminal: no
-// control character, escape sequence, line break, change of direction or broken UTF-8
-// is left, only its escape as in Go's source.
+// Package quote writes foreign text (names in files, paths, texts of drivers and of other
+// programs, arguments) so that it is safe in a message or on a terminal: no control character,
+// escape sequence, line break, change of direction or broken UTF-8 is left, only its escape as
+// in Go's source.
 package quote
 
 import (
@@ -11,10 +11,10 @@ import (
 	"unicode/utf8"
 )
 
-// maxName is how many bytes of a name are shown.
+// maxName is the number of bytes of a name that are shown.
 const maxName = 80
 
-// Name is a name in quotation marks, escaped, and cut when it is absurdly long.
+// Name is a name in quotation marks, escaped, and truncated if it is extremely long.
 func Name(name string) string {
 	if len(name) <= maxName {
 		return strconv.Quote(name)
@@ -26,8 +26,8 @@ func Name(name string) string {
 	return strconv.Quote(name[:end]) + fmt.Sprintf("... (%d bytes)", len(name))
 }
 
-// Plain is Name for a place where quotation marks would be noise: a name that needs
-// neither escapes nor a cut is returned as it is.
+// Plain is Name for a place where quotation marks would be noise: a name that needs neither
+// escapes nor truncation is returned unchanged.
 func Plain(name string) string {
 	if q := Name(name); q != `"`+name+`"` {
 		return q
@@ -35,7 +35,7 @@ func Plain(name string) string {
 	return name
 }
 
-// Path is the path of a file, whole, as Plain: in quotation marks where it needs escapes.
+// Path is the path of a file, untruncated, like Plain: in quotation marks if it needs escapes.
 func Path(path string) string {
 	if Text(path) != path {
 		return strconv.Quote(path)
@@ -43,8 +43,8 @@ func Path(path string) string {
 	return path
 }
 
-// Text is a text in one line, whole and without quotation marks: what cannot be printed
-// becomes its escape. The Text of a Text is the same.
+// Text is a text in one line, whole and without quotation marks: unprintable characters are
+// escaped. The Text of a Text is the same.
 func Text(text string) string {
 	var b strings.Builder
 	for len(text) > 0 {
@@ -62,9 +62,9 @@ func Text(text string) string {
 
 const indent = "    "
 
-// Lines is a text of several lines, as a compiler's log: each is a Text, and stands
-// indented where it is not the first, so that it does not look like a line of ours. The
-// Lines of Lines are the same.
+// Lines is a text of several lines, such as a compiler's log: each is a Text, and all but the
+// first are indented, so that they do not look like lines of this program. The Lines of Lines
+// are the same.
 func Lines(text string) string {
 	lines := strings.Split(strings.TrimRight(text, "\r\n"), "\n")
 	for i, line := range lines {

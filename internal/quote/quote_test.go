@@ -29,8 +29,8 @@ func TestName(t *testing.T) {
 	}
 }
 
-// Once a name of 94 bytes was shown as it is: cut, with the note of its length, it is as
-// long as it was.
+// A name of 94 bytes is shown in full: truncated, with the note of its length, it would be as
+// long.
 func TestPlainOfEveryLength(t *testing.T) {
 	for n := range 200 {
 		name := strings.Repeat("x", n) + "\x1b\n"

@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Build builds the program of the README in the working folder, in a module of its own,
-// which is made as the README says, with what env adds to the environment. It returns the
-// program's text and where it was built.
+// Build builds the program of the README in the working folder, in a separate module, which is
+// made as the README says, with env added to the environment. It returns the program's text and
+// its folder.
 func Build(t *testing.T, env ...string) (program, built string) {
 	t.Helper()
 	readme, err := os.ReadFile("README.md")
@@ -29,7 +29,7 @@ func Build(t *testing.T, env ...string) (program, built string) {
 	program = "package main" + program
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "main.go"), []byte(program), 0o600))
-	sum, err := os.ReadFile("go.sum") // nothing need be looked up
+	sum, err := os.ReadFile("go.sum") // no lookups needed
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "go.sum"), sum, 0o600))
 	script := "go mod init readme\n" + strings.ReplaceAll(commands, "<checkout>", "'"+checkout+"'") + "go build -o program .\n"

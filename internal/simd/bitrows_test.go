@@ -8,7 +8,7 @@ import (
 	"github.com/restride/restride/internal/simd"
 )
 
-// Rows begin at any bits, in any order, and end right before the fence.
+// Rows begin at any bits, in any order, and end directly before the fence.
 func TestAlignRows(t *testing.T) {
 	each(t, func(t *testing.T, k *simd.Kernels) {
 		if k.AlignRows == nil {
@@ -37,7 +37,7 @@ func TestAlignRows(t *testing.T) {
 	})
 }
 
-// Rows are placed at any bits, and what is beside them in their bytes stays.
+// Rows are placed at any bits, and the other bits of their bytes do not change.
 func TestPlaceRows(t *testing.T) {
 	each(t, func(t *testing.T, k *simd.Kernels) {
 		if k.PlaceRows == nil {

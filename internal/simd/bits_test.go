@@ -19,8 +19,8 @@ func bitsAt(b []byte, at, w int) byte {
 	return v
 }
 
-// room returns noise in which n bytes from start on are for a kernel: at a multiple of
-// 64 if it writes past the caches, else at any place, with a line before them.
+// room returns noise in which n bytes from start on are for a kernel: at a multiple of 64 if it
+// bypasses the caches, otherwise anywhere, with a line before them.
 func room(n, at int, past bool) (b []byte, start int) {
 	b = noise(n + 256)
 	if past {
@@ -29,9 +29,9 @@ func room(n, at int, past bool) (b []byte, start int) {
 	return b, 64 + at
 }
 
-// lineCases calls a kernel in every form: with numbers of lines, shifts, and places.
-// reads is how many bytes of the source it may read, and want what it makes of them,
-// byte by byte.
+// lineCases calls a kernel in every form: with numbers of lines, shifts, and places. reads is
+// the number of bytes of the source that it may read, and want the expected result, byte by
+// byte.
 func lineCases(t *testing.T, reads func(bytes, shift int) int, run func(dst, src *byte, lines, shift int64, past bool), want func(src []byte, shift, n, i int) byte) {
 	for lines := range 5 {
 		n := lines * 64
@@ -121,7 +121,7 @@ func TestExtract(t *testing.T) {
 			if kernel == nil {
 				t.Skip("no kernel at this level")
 			}
-			// As many bits as are written, apart by one, by two and not at all.
+			// Each mask has as many bits as a word, apart by one, by two and not at all.
 			for _, mask := range []uint64{1<<(8*bytes) - 1, 0x5555555555555555 & (1<<(16*bytes) - 1)} {
 				for _, step := range []int{0, 5, 8, 24, 57, 300} {
 					for n := 1; n < 10; n++ {

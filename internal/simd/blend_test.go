@@ -8,8 +8,8 @@ import (
 	"github.com/restride/restride/internal/simd"
 )
 
-// conditions returns n of them between pages that nobody may touch: zeros, and bytes of
-// one bit and of several.
+// conditions returns n conditions between inaccessible pages: zeros, and bytes with one bit and
+// with several.
 func conditions(t *testing.T, n int, atEnd bool) []byte {
 	c := fenced(t, n, atEnd)
 	for i, x := range c {

@@ -10,8 +10,8 @@ import (
 	"github.com/restride/restride/internal/simd"
 )
 
-// casts has, for each kernel, the bytes of its elements and the rule. Package cpu
-// tests all values; here are such as every kernel may meet, in every place.
+// casts has, for each kernel, the bytes of its elements and the rule. Package cpu tests all
+// values; these tests use typical ones, in every place.
 var casts = map[string]linesRule{
 	"HalfToFloat":    {2, 4, nil, func(x uint64, _ int) uint64 { return clean(half(uint16(x)), x>>15) }},
 	"BfloatToFloat":  {2, 4, nil, func(x uint64, _ int) uint64 { return clean(bfloat(uint16(x)), x>>15) }},
@@ -39,14 +39,14 @@ var casts = map[string]linesRule{
 	"LookUp32":       {1, 4, &tables[0], func(x uint64, _ int) uint64 { return uint64(binary.LittleEndian.Uint32(tables[4*x:])) }},
 }
 
-// These are tables whose every field counts.
+// Tables in which every field matters.
 var (
 	tables = noise(64)
 	words  = simd.ByteWords{
 		High: [16]byte(noise(16)), Low: [16]byte(noise(32)[16:]), Shift: 1, Mask: 0x3f, Bias: 0x15, Odd: 0x80, Flip: 0x80, Tested: 0xff, At: 0x7c, Sign: 0x80, Special: 0x3e,
 	}
 	steps = simd.Steps{Shift: 7, Base: 0x3210, Round: 0x7f, Most: 0x3a00, Special: 5, Sign: 8}
-	// narrow is of float8e4m3fnuz; what is too large becomes its NaN.
+	// narrow is for float8e4m3fnuz; too large values become NaN.
 	narrow   = simd.Narrow{Shift: 20, Step: 20 << 23, One: 140 << 23, First: 140 << 3, None: 140<<3 + 0x80, Most: 135 << 23, Sign: 0x80, Least: 1}
 	byNarrow = (*byte)(unsafe.Pointer(&narrow))
 	bySteps  = func() *byte {
@@ -100,7 +100,7 @@ func toNarrow(x uint64, _ int) uint64 {
 
 func bitsOf(x float32) uint64 { return uint64(math.Float32bits(x)) }
 
-// clean returns the bits of a float, of a NaN those that are left.
+// clean returns the bits of a float; for a NaN, the bits that are kept.
 func clean(x float32, sign uint64) uint64 {
 	if x != x {
 		return sign<<31 | 0x7fc00000
@@ -124,7 +124,7 @@ func half(h uint16) float32 {
 
 func bfloat(h uint16) float32 { return math.Float32frombits(uint32(h) << 16) }
 
-// nearest searches the 16-bit float that is nearest, and even of two.
+// nearest finds the nearest 16-bit float, ties to even.
 func nearest(x, infinity, nan uint64, value func(uint16) float32) uint64 {
 	sign, m := x>>31<<15, float64(math.Float32frombits(uint32(x)&^(1<<31)))
 	switch {
@@ -143,7 +143,7 @@ func nearest(x, infinity, nan uint64, value func(uint16) float32) uint64 {
 	}
 	below, above := float64(value(uint16(lo))), float64(value(uint16(hi)))
 	if hi == infinity {
-		above = 2*below - float64(value(uint16(lo-1))) // what would come next
+		above = 2*below - float64(value(uint16(lo-1))) // the value that would follow
 	}
 	if m-below > above-m || m-below == above-m && lo%2 == 1 {
 		return sign | hi

@@ -7,7 +7,7 @@ var levelNames = [...]string{"go", "neon"}
 
 const detected = NEON
 
-// fill sets the kernels of the table's level. There are none that write past the caches.
+// fill sets the kernels of the table's level. None bypasses the caches.
 func (k *Kernels) fill() {
 	if k.Level >= NEON {
 		k.Transposes.neon()

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// fenced returns n bytes of noise between pages that nobody may touch: right behind
-// the one, or right before the other.
+// fenced returns n bytes of noise between inaccessible pages: directly behind the first, or
+// directly before the second.
 func fenced(t *testing.T, n int, atEnd bool) []byte {
 	page := os.Getpagesize()
 	size := (n + page - 1) / page * page

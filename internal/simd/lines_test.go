@@ -12,8 +12,8 @@ import (
 	"github.com/restride/restride/internal/simd"
 )
 
-// linesRule is what a Cast makes of an element, by its place: elements of so many bytes
-// become others, by a table.
+// linesRule is the expected result of a Cast for an element, by its place: elements of the
+// given number of bytes become others, by a table.
 type linesRule struct {
 	from, to int
 	table    *byte
@@ -21,7 +21,7 @@ type linesRule struct {
 }
 
 // testLines compares a level's kernels of a family with their rules, from either end of guarded
-// memory, to addresses of all kinds, through the caches and past them.
+// memory, to addresses of all kinds, through the caches and bypassing them.
 func testLines(t *testing.T, family reflect.Value, rules map[string]linesRule, counts []int) {
 	require.Equal(t, len(rules), family.NumField(), "a kernel without a test")
 	for name, c := range rules {
@@ -52,8 +52,8 @@ func testLines(t *testing.T, family reflect.Value, rules map[string]linesRule, c
 	}
 }
 
-// fill makes elements of src's noise that the kernel of such a name takes: floats, of which
-// some are ties, and codes below 16.
+// fill turns src's noise into elements that the named kernel accepts: floats, some of which are
+// ties, and codes below 16.
 func (c linesRule) fill(name string, src []byte) {
 	switch {
 	case c.from == 4:

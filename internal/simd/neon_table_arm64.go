@@ -28,12 +28,12 @@ func (k *Rows) neon() {
 	k.PlanPick, k.Pick = (*Shuffle).planPickNEON, pickNEON
 }
 
-// lookUps is the table of a group: for each byte of the near side's vector its index in
-// those of the far side.
+// lookUps is the table of a group: for each byte of the near side's vector its index in the far
+// side's.
 type lookUps struct{ near16 [16]byte }
 
-// planPickNEON prepares a pick with vectors of 16 bytes, whose bytes one instruction finds
-// in all of the far side's.
+// planPickNEON prepares a pick with vectors of 16 bytes, whose bytes one instruction gathers
+// from all of the far side's.
 func (p *Shuffle) planPickNEON(size, step int64) bool {
 	const vector = 16
 	if !p.fit(vector, size, step, 4) || p.near != vector || p.span < vector {
@@ -51,7 +51,7 @@ var picks = [vectors]func(dst, src *byte, dStep, sStep, groups, rows, base, far,
 
 // pickNEON is Rows.Pick.
 func pickNEON(dst, src *byte, dStep, sStep, n, rows int64, p *Shuffle) {
-	back := int64(0) // elements before the tail that are done with it again
+	back := int64(0) // elements before the tail that are repeated with it
 	if tail := n % p.group; tail > 0 {
 		back = tail - p.group
 	}

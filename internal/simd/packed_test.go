@@ -9,8 +9,7 @@ import (
 	"github.com/restride/restride/internal/simd"
 )
 
-// Rows lie in any order, against the fence, and bytes beyond those of the columns are not
-// touched.
+// Rows lie in any order, up to the fence, and bytes beyond the columns do not change.
 func TestPacked(t *testing.T) {
 	each(t, func(t *testing.T, k *simd.Kernels) {
 		for width, kernels := range map[int]simd.Packer{2: k.Packed2, 4: k.Packed4} {

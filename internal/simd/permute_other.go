@@ -2,7 +2,7 @@
 
 package simd
 
-// Permutation says how a block is made; there are no kernels that make one here.
+// Permutation describes a block; this architecture has no kernels for it.
 type Permutation struct{}
 
 // Terms returns the number of vectors that make a block.

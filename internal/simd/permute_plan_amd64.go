@@ -5,11 +5,10 @@ import (
 	"unsafe"
 )
 
-// mostTerms is the most vectors of the source that make one of a block.
+// mostTerms is the most vectors of the source for one of a block.
 const mostTerms = 16
 
-// Permutation says how a block is made: of some vectors of the source, each permuted in
-// its own way.
+// Permutation describes a block as vectors of the source, each permuted in its own way.
 type Permutation struct {
 	near  int64 // bytes of a block
 	count int   // of terms
@@ -18,8 +17,8 @@ type Permutation struct {
 
 // permuteTerm is one of these vectors. Kernels of amd64 read it by offsets.
 type permuteTerm struct {
-	// With vectors of 16 bytes there is one for each half of a block, low and high; with
-	// 64, mask says which bytes of the block it gives.
+	// With vectors of 16 bytes there is one for each half of a block, low and high; with 64,
+	// mask selects the bytes of the block that it contributes.
 	low, high int64
 	mask      uint64
 	table     [64]byte
@@ -28,8 +27,8 @@ type permuteTerm struct {
 // Terms returns the number of vectors that make a block.
 func (p *Permutation) Terms() int64 { return int64(p.count) }
 
-// windows appends the starts of the fewest windows of width bytes, in the bytes [lo, hi),
-// that hold all offsets. sorted is memory for these.
+// windows appends the starts of the fewest windows of width bytes, in the bytes [lo, hi), that
+// hold all offsets. sorted is scratch memory for these.
 func windows(to []int64, sorted *[64]int64, offsets []int64, width, lo, hi int64) []int64 {
 	all := sorted[:copy(sorted[:], offsets)]
 	slices.Sort(all)
@@ -55,10 +54,10 @@ func (k *Permutes) avx512() {
 	}
 }
 
-// mergeFunc makes blocks of a number of terms.
+// mergeFunc computes blocks from a number of terms.
 type mergeFunc = func(dst, src *byte, dStep, sStep, n int64, terms *byte)
 
-// termCounts are the numbers of terms for which there are kernels. Others are filled up.
+// termCounts are the numbers of terms for which there are kernels. Other numbers are padded.
 var (
 	termCounts   = [...]int{1, 2, 3, 4, 6, 8, 12, 16}
 	mergesAVX2   = [...]mergeFunc{merge1AVX2, merge2AVX2, merge3AVX2, merge4AVX2, merge6AVX2, merge8AVX2, merge12AVX2, merge16AVX2}
@@ -76,7 +75,8 @@ func bounds(offsets []int64) (lo, hi int64) {
 	return slices.Min(offsets), slices.Max(offsets) + 1
 }
 
-// begin makes room for a number of terms, which give nothing yet. False: they are too many.
+// begin makes room for a number of terms, which contribute nothing yet. It returns false if
+// they are too many.
 func (p *Permutation) begin(near, terms, nothing int) bool {
 	i, _ := slices.BinarySearch(termCounts[:], terms)
 	if i == len(termCounts) {
@@ -93,7 +93,7 @@ func (p *Permutation) begin(near, terms, nothing int) bool {
 	return true
 }
 
-// planAVX2 makes a block of two halves.
+// planAVX2 builds a block of two halves.
 func (p *Permutation) planAVX2(from []int64) bool {
 	const vector, zero = 16, 0x80
 	lo, hi := bounds(from)
@@ -128,12 +128,12 @@ func (p *Permutation) planAVX2(from []int64) bool {
 	return true
 }
 
-// holding returns which window has an offset.
+// holding returns the window that contains an offset.
 func holding(starts []int64, at, width int64) int {
 	return slices.IndexFunc(starts, func(s int64) bool { return s <= at && at < s+width })
 }
 
-// planAVX512 makes a block of one vector. A single vector of the source may have less.
+// planAVX512 builds a block of one vector. A single vector of the source may have less.
 func (p *Permutation) planAVX512(from []int64) bool {
 	const vector = 64
 	lo, hi := bounds(from)
@@ -154,15 +154,15 @@ func (p *Permutation) planAVX512(from []int64) bool {
 		t.table[b] = byte(at - t.low)
 		t.mask |= 1 << b
 	}
-	// The first vector need not leave anything to others: its masks are those of the
-	// block, and of what is loaded if there is no other.
+	// The first vector need not leave bytes to others: its masks are the block's, and the
+	// load's if there is no other vector.
 	p.terms[0].mask = ^uint64(0) >> (vector - len(from))
 	p.terms[0].high = int64(^uint64(0) >> (vector - min(vector, hi-lo)))
 	return true
 }
 
-// permuteAVX2 writes whole vectors: the blocks behind one, or a buffer, have what is
-// written behind it.
+// permuteAVX2 writes whole vectors: the following blocks, or a buffer, receive the bytes behind
+// a block.
 func permuteAVX2(dst, src *byte, dStep, sStep, n int64, p *Permutation) {
 	const vector = 32
 	kernel, terms := p.kernelOf(&mergesAVX2), (*byte)(unsafe.Pointer(&p.terms[0]))

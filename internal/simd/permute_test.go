@@ -11,7 +11,7 @@ import (
 	"github.com/restride/restride/internal/simd"
 )
 
-// Blocks of all sizes from all over, which end where memory does on either side. Nothing
+// Blocks of all sizes that gather from all over, at the ends of memory on either side. Nothing
 // but the blocks may change.
 func TestPermute(t *testing.T) {
 	each(t, func(t *testing.T, k *simd.Kernels) {
@@ -68,7 +68,7 @@ func TestPermute(t *testing.T) {
 	})
 }
 
-// Halves of bytes, at every length, beside memory that nobody may touch.
+// Halves of bytes, at every length, next to inaccessible memory.
 func TestPairNibbles(t *testing.T) {
 	each(t, func(t *testing.T, k *simd.Kernels) {
 		if k.PairNibbles == nil {

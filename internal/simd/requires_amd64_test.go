@@ -15,11 +15,11 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// What processors have that run Go's amd64 code at all: MMX+ is avo's word for
-// non-temporal stores, fences and fetching ahead, which came with SSE.
+// The features of all processors that run Go's amd64 code: MMX+ is avo's word for non-temporal
+// stores, fences and prefetches, which came with SSE.
 var everywhere = []string{"CMOV", "CPUID", "MMX+"}
 
-// features are what detection asks for, by avo's names, at each level.
+// features are those that detection checks, by avo's names, at each level.
 var features = map[Level][]string{
 	AVX2:   {"AVX", "AVX2", "BMI", "BMI2"},
 	AVX512: {"AVX512F", "AVX512BW", "AVX512DQ", "AVX512VL", "AVX512VBMI"},
@@ -72,8 +72,8 @@ func reached(v reflect.Value, visit func(name string)) {
 	}
 }
 
-// No level has a kernel with instructions that detection did not ask for. A table
-// is filled here whether this processor has its level or not: nothing is called.
+// No level has a kernel with instructions that detection does not check. A table is filled here
+// whether this processor has its level or not: no kernel is called.
 func TestKernelsOfALevelNeedNoMore(t *testing.T) {
 	sets, high := required(t)
 	has := slices.Clone(everywhere)
@@ -87,7 +87,7 @@ func TestKernelsOfALevelNeedNoMore(t *testing.T) {
 			list, ok := sets[name]
 			require.True(t, ok, "%v: %s is not in the assembly", l, name)
 			for _, set := range list {
-				if set == "F16C" { // which has a question of its own
+				if set == "F16C" { // detected separately
 					require.True(t, hasF16C(), name)
 					continue
 				}
@@ -118,7 +118,7 @@ func TestKernelsOfALevelNeedNoMore(t *testing.T) {
 	}
 }
 
-// Detection asks for what features lists.
+// Detection checks the features that features lists.
 func TestDetectionAsks(t *testing.T) {
 	if detected == None {
 		t.Skip("no vectors")

@@ -19,10 +19,10 @@ func (k *Rows) fill(l Level) {
 	}
 }
 
-// amd is vendor on processors of AMD, but not of Hygon: "Auth".
+// amd is the result of vendor on AMD's processors, but not on Hygon's: "Auth".
 const amd = 0x68747541
 
-// Kernels for what spans a number of vectors.
+// Kernels for groups that span a number of vectors.
 type (
 	shuffleFunc = func(dst, src *byte, dStep, sStep, n, rows int64, p *byte)
 	lineFunc    = func(dst, src *byte, lines int64, p *byte, ahead int64, past bool)

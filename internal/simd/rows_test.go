@@ -8,8 +8,8 @@ import (
 	"github.com/restride/restride/internal/simd"
 )
 
-// copies holds a kernel that copies rows against a loop: all sizes about those of
-// vectors, at all alignments, with guard bytes between the rows and around them.
+// copies compares a kernel that copies rows with a loop: all sizes around the vectors', at all
+// alignments, with guard bytes between the rows and around them.
 func copies(t *testing.T, kernel func(dst, src *byte, dStep, sStep, size, rows int64)) {
 	if kernel == nil {
 		t.Skip("no kernel at this level")
@@ -43,7 +43,7 @@ func copies(t *testing.T, kernel func(dst, src *byte, dStep, sStep, size, rows i
 			require.Equal(t, src, got, "%d bytes", size)
 		}
 	}
-	// Backwards, and one row again and again.
+	// Backwards, and one row repeatedly.
 	src := noise(1000)
 	got, want := make([]byte, 1000), make([]byte, 1000)
 	for i := range 9 {
@@ -59,8 +59,8 @@ func TestMove(t *testing.T) {
 	each(t, func(t *testing.T, k *simd.Kernels) { copies(t, k.Move) })
 }
 
-// Rows of all sizes about those of lines, between which nothing may be read that begins or
-// ends memory, from any byte of the first one on, to lines of which nothing else may change.
+// Rows of all sizes around the lines', with inaccessible memory before and behind them, from
+// any byte of the first one on, to lines; nothing else may change.
 func TestJoin(t *testing.T) {
 	each(t, func(t *testing.T, k *simd.Kernels) {
 		if k.Join == nil {

@@ -13,7 +13,7 @@ import (
 )
 
 // scalings has, for each kernel, the bytes of its elements, its table and the rule, by an
-// element's place. What kernels for a line do has their terms at the line's place.
+// element's place. Kernels for a line use the terms at the line's place.
 var scalings = map[string]linesRule{
 	"ScaleFloat":     {4, 4, byTerms, func(x uint64, at int) uint64 { return scaleFloat(x, at/16) }},
 	"ScaleFloats":    {4, 4, byTerms, scaleFloat},

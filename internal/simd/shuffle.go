@@ -3,42 +3,42 @@ package simd
 import "iter"
 
 const (
-	vectors = 4 // that the far side of a group may span
+	vectors = 4 // the most vectors that the far side of a group may span
 
-	// aheadBytes is Ahead at first, negative for negative steps: the processor fetches
-	// ahead by itself, but not far enough.
+	// aheadBytes is Ahead at first, negative for negative steps: the hardware prefetcher's
+	// distance is too short.
 	aheadBytes = 2 << 10
 )
 
-// Shuffle says how to move elements between a side where they are neighbours, the near
-// one, and a side where they are a step apart, the far one: a group at a time, which is
-// one vector on the near side and a few on the far side.
+// Shuffle describes a move of elements between a contiguous side, the near one, and a side
+// where they are a step apart, the far one: a group at a time, which is one vector on the near
+// side and a few on the far side.
 //
 // Kernels of amd64 read all fields but Least by their offsets.
 type Shuffle struct {
 	group     int64 // elements
 	near, far int64 // bytes from a group to the next
 	base      int64 // bytes from a group's first element to its lowest byte
-	span      int64 // bytes of the far side that it lies in
+	span      int64 // bytes of the far side that a group spans
 	size      int64 // bytes of an element
 	step      int64 // between elements on the far side
 	count     int64 // vectors in the span
 
-	// Ahead is the distance, in bytes, at which lines of the far side are fetched for
-	// later groups: for long rows, or rows that follow one another. 0: not at all. Lines
-	// that are written in part must be read first, and stores wait for one another.
+	// Ahead is the prefetch distance, in bytes, on the far side: for long rows, or contiguous
+	// ones. 0: none. It pays for writes, too: lines that are written in part must be read
+	// first, and stores are in order.
 	Ahead int64
 
 	lookUps
 
 	// Least is the number of elements that a row must have.
 	Least int64
-	// Lines says that PickLines takes it.
+	// Lines says that PickLines accepts it.
 	Lines bool
 }
 
-// fit sets the extents of groups for a vector of some bytes. False: groups have fewer
-// elements than pay.
+// fit sets the extents of groups for a vector of some bytes. It returns false if groups have
+// too few elements to pay.
 func (p *Shuffle) fit(vector, size, step, least int64) bool {
 	by := max(step, -step)
 	if by == 0 || step == size || least*size > vector {

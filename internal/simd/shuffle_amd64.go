@@ -1,26 +1,25 @@
 package simd
 
-// vectorBytes are those of the widest level.
+// vectorBytes is the size of the widest level's vectors.
 const vectorBytes = 64
 
 // lookUps are the tables of a group.
 type lookUps struct {
-	// For vectors of 16 bytes: the offset of the last one of a group, and the elements
-	// that must be left for whole vectors to be read and written.
+	// For vectors of 16 bytes: the offset of a group's last one, and the number of elements
+	// that must be left to read and write whole vectors.
 	last, reserve int64
 
 	masks    [vectors]uint64
-	shuffles [vectors][vectorBytes]byte // those of 16 bytes: see planPickAVX2
+	shuffles [vectors][vectorBytes]byte // for vectors of 16 bytes: see planPickAVX2
 }
 
-// planPickAVX2 prepares a pick with vectors of 16 bytes: each of the far side, of which
-// the last ends where the span does, is shuffled so that it gives its bytes of the
-// result and zeros. A group is at least 8 bytes of either side, two words of which
-// make what is too near the end of a row for a vector.
+// planPickAVX2 prepares a pick with vectors of 16 bytes: each vector of the far side, the last
+// of which ends with the span, is shuffled to its bytes of the result, and zeros. A group is at
+// least 8 bytes of either side; near the end of a row, two words replace a vector.
 func (p *Shuffle) planPickAVX2(size, step int64) bool {
 	const (
 		vector, word, zero = 16, 8, 0x80
-		tail, words        = 16, 32 // where tables for that are in shuffles[0]
+		tail, words        = 16, 32 // offsets of their tables in shuffles[0]
 	)
 	by := max(step, -step)
 	if by > vectors*vector || !p.fit(vector, size, step, 1) || p.near < word || p.span < word {
@@ -56,8 +55,8 @@ func (p *Shuffle) planPickAVX2(size, step int64) bool {
 	return true
 }
 
-// planPickAVX512 prepares a pick: every vector of the far side is permuted in the same way,
-// and a mask says which bytes of the result it gives.
+// planPickAVX512 prepares a pick: every vector of the far side is permuted in the same way, and
+// a mask selects the bytes of the result that it contributes.
 func (p *Shuffle) planPickAVX512(size, step int64) bool {
 	if !p.fit(vectorBytes, size, step, 4) {
 		return false
@@ -70,8 +69,8 @@ func (p *Shuffle) planPickAVX512(size, step int64) bool {
 	return true
 }
 
-// planSpreadAVX512 prepares a spread: the vector of the near side is permuted in a way for
-// each of the far side, and a mask says which bytes of that are written.
+// planSpreadAVX512 prepares a spread: the vector of the near side is permuted separately for
+// each of the far side, and a mask selects the bytes that are written.
 func (p *Shuffle) planSpreadAVX512(size, step int64) bool {
 	if step < size || !p.fit(vectorBytes, size, step, 4) {
 		return false
@@ -83,7 +82,7 @@ func (p *Shuffle) planSpreadAVX512(size, step int64) bool {
 	return true
 }
 
-// planSpreadAVX2 prepares a spread by the word.
+// planSpreadAVX2 prepares a spread by words.
 func (p *Shuffle) planSpreadAVX2(size, step int64) bool {
 	if step <= size || size > 16 {
 		return false

@@ -19,8 +19,8 @@ func lengths(size int64) []int64 {
 	return append(all, 300, 301)
 }
 
-// Elements of all sizes and steps, in rows that end where memory does on either
-// side, and in which nothing but the elements may change.
+// Elements of all sizes and steps, in rows at the ends of memory on either side; nothing but
+// the elements may change.
 func TestPick(t *testing.T) {
 	each(t, func(t *testing.T, k *simd.Kernels) {
 		if k.Pick == nil {
@@ -75,8 +75,8 @@ func TestPick(t *testing.T) {
 	})
 }
 
-// Whole lines of elements of all sizes and steps that have them, at any place and, past the
-// caches, on a line, where only these may change.
+// Whole lines of elements of all sizes and steps for which there are kernels, at any place and,
+// bypassing the caches, on a line; nothing else may change.
 func TestPickLines(t *testing.T) {
 	each(t, func(t *testing.T, k *simd.Kernels) {
 		if k.PickLines == nil {

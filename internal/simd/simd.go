@@ -1,13 +1,13 @@
 // Package simd has the vector kernels of the cpu device: small functions in
 // assembly that move elements within registers, for x86 processors that have AVX2 or
-// AVX-512, found at run time, and for arm64, which always has NEON. Everywhere else,
-// and for what has no kernel here, package cpu has loops in Go.
+// AVX-512, found at run time, and for arm64, which always has NEON. Everywhere else, and for
+// operations without a kernel, package cpu has loops in Go.
 //
 // The programs in asm write the assembly; "go generate" runs them. They are a module of
 // their own, so that importers of this one need none of their tools.
 //
-// A kernel checks nothing: addresses, extents and steps are the caller's to check, and in
-// bytes unless said otherwise.
+// A kernel checks nothing: the caller must check addresses, extents and steps, which are in
+// bytes unless stated otherwise.
 package simd
 
 import (
@@ -25,15 +25,15 @@ import (
 //go:generate go run -C asm ./permute -out ../permute_amd64.s -stubs ../permute_amd64.go -pkg simd
 //go:generate go run -C asm ./neon -out ../neon_arm64.s -stubs ../neon_arm64.go -pkg simd
 
-// Level is a set of instructions. Each level of an architecture includes those before it.
+// Level is a set of instructions. Each level of an architecture includes the previous ones.
 type Level uint8
 
-// None has no kernels: it is there on every architecture.
+// None has no kernels: it exists on every architecture.
 const None Level = 0
 
 func (l Level) String() string { return levelNames[l] }
 
-// Kernels are those of a level; nil where it has none.
+// Kernels are the kernels of a level; nil where it has none.
 type Kernels struct {
 	Level Level
 	Rows
@@ -58,7 +58,7 @@ func init() {
 	}
 }
 
-// Levels returns those that this processor has, the lowest first.
+// Levels returns the levels of this processor, the lowest first.
 func Levels() []Level {
 	var all []Level
 	for l := None; l <= detected; l++ {
@@ -74,8 +74,8 @@ func Of(l Level) *Kernels { return &tables[min(l, detected)] }
 // avx2 or avx512, on arm64 neon.
 const Variable = "RESTRIDE_SIMD"
 
-// Best returns the kernels to use. An error says that Variable is not the name of a level
-// of this architecture, and is ignored.
+// Best returns the kernels to use. If Variable does not name a level of this architecture, it
+// is ignored, and an error says so.
 func Best() (*Kernels, error) {
 	name := os.Getenv(Variable)
 	if name == "" {

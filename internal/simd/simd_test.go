@@ -10,7 +10,7 @@ import (
 	"github.com/restride/restride/internal/simd"
 )
 
-// each runs a test at every level of this processor: that is what forces a path.
+// each runs a test at every level of this processor, whichever is the best.
 func each(t *testing.T, test func(*testing.T, *simd.Kernels)) {
 	for _, l := range simd.Levels() {
 		t.Run(l.String(), func(t *testing.T) { test(t, simd.Of(l)) })

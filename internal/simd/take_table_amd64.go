@@ -7,7 +7,7 @@ func (k *Takes) avx2() {
 
 func (k *Takes) avx512() {
 	k.Offsets32, k.Offsets64 = offsets32AVX512, offsets64AVX512
-	if vendor() != amd { // where 32 bytes at a time are faster
+	if vendor() != amd { // there, 32 bytes at a time are faster
 		k.Take = takeAVX512
 	}
 }

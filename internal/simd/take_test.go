@@ -12,11 +12,11 @@ import (
 	"github.com/restride/restride/internal/simd"
 )
 
-// ahead is the most rows that the tests let be fetched ahead.
+// ahead is the largest prefetch distance of the tests.
 const ahead = 5
 
-// places returns offsets of n rows in so many bytes, the first and the last place among
-// them, and behind them those that a kernel may read, which lead nowhere.
+// places returns offsets of n rows in the given number of bytes, including the first and the
+// last place, followed by entries that a kernel may read but not use.
 func places(rng *rand.Rand, n, size, room int) []int64 {
 	offsets := make([]int64, n+ahead)
 	for i := range offsets {
@@ -30,8 +30,8 @@ func places(rng *rand.Rand, n, size, room int) []int64 {
 	return offsets
 }
 
-// Rows of all sizes from anywhere between pages that nobody may touch, to rows with
-// guard bytes between them.
+// Rows of all sizes from anywhere between inaccessible pages, to rows with guard bytes between
+// them.
 func TestTake(t *testing.T) {
 	each(t, func(t *testing.T, k *simd.Kernels) {
 		if k.Take == nil {
@@ -86,7 +86,7 @@ func TestTakePastCaches(t *testing.T) {
 	})
 }
 
-// Indices at the ends of every extent that kernels take, and one beyond these.
+// Indices at the ends of every extent that kernels accept, and one beyond these.
 func TestOffsets(t *testing.T) {
 	each(t, func(t *testing.T, k *simd.Kernels) {
 		if k.Offsets64 == nil {
@@ -142,7 +142,7 @@ func checkOffsets(t *testing.T, rng *rand.Rand, kernel func(to *int64, at *byte,
 	}
 }
 
-// What is fetched need not be memory: nothing is read.
+// Prefetched addresses need not be memory: they are not read.
 func TestFetch(t *testing.T) {
 	each(t, func(t *testing.T, k *simd.Kernels) {
 		if k.Fetch == nil {

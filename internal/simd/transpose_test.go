@@ -10,8 +10,7 @@ import (
 	"github.com/restride/restride/internal/simd"
 )
 
-// Rows lie anywhere, in any order, and bytes beyond those of the columns are not
-// touched.
+// Rows lie anywhere, in any order, and bytes beyond the columns do not change.
 func TestTranspose(t *testing.T) {
 	each(t, func(t *testing.T, k *simd.Kernels) {
 		if k.Level == simd.None {
@@ -50,7 +49,7 @@ func TestTranspose(t *testing.T) {
 	})
 }
 
-// worker gives a kernel its buffer.
+// worker passes a buffer to a kernel.
 func worker(stream simd.StreamFunc) simd.TransposeFunc {
 	if stream == nil {
 		return nil
@@ -61,8 +60,7 @@ func worker(stream simd.StreamFunc) simd.TransposeFunc {
 	}
 }
 
-// placer gives a kernel its buffer, and a table of rows each of which changes places with a
-// neighbour.
+// placer passes a kernel a buffer, and a table of rows in which neighbours are exchanged.
 func placer(placed simd.PlacedFunc) simd.TransposeFunc {
 	if placed == nil {
 		return nil
@@ -183,7 +181,7 @@ func TestPermute3(t *testing.T) {
 						permute = k.Permute3Stream
 					}
 					pixels := n * w / size
-					plane := n*w + w // bytes from one to the next
+					plane := n*w + w // bytes from one plane to the next
 					src := noise(3 * plane)
 					got, want := aligned(64+at+3*n*w+9), aligned(64+at+3*n*w+9)
 					for i := range pixels {

@@ -2,8 +2,8 @@ package simd
 
 import "encoding/binary"
 
-// threesAVX2 makes tables for instructions that permute the bytes of one vector: for each
-// result one for each source, with 0x80 for a byte of another.
+// threesAVX2 makes tables for instructions that permute the bytes of one vector: one for each
+// result and source, with 0x80 for a byte of another source.
 func threesAVX2(width int, from func(out, at int) (in, pos int)) []byte {
 	tab := make([]byte, 9*width)
 	for i := range tab {
@@ -18,8 +18,8 @@ func threesAVX2(width int, from func(out, at int) (in, pos int)) []byte {
 	return tab
 }
 
-// threesAVX512 makes tables for instructions that permute the bytes of two vectors, and
-// those of the third under a mask.
+// threesAVX512 makes tables for instructions that permute the bytes of two vectors, and the
+// bytes of the third under a mask.
 func threesAVX512(width int, from func(out, at int) (in, pos int)) []byte {
 	tab := make([]byte, 9*width)
 	for out := range 3 {

@@ -1,5 +1,5 @@
-// Package soak says whether tests run at length, as make soak has them: sweeps of
-// more cases, which find what a day's work seldom breaks.
+// Package soak says whether tests run at length, as in make soak: sweeps of more cases, which
+// find rare errors.
 package soak
 
 import "os"

@@ -1,24 +1,24 @@
-// Package sysmem asks the system for memory's figures: how much the machine or the
-// process's control groups have, and how much of it this process may still take.
+// Package sysmem queries the system's memory: how much the machine or the process's control
+// groups have, and how much of it this process may still allocate.
 package sysmem
 
 import "sync"
 
-// figures are what a system says. 0: it does not.
+// figures are the system's figures. 0: unknown.
 type figures struct {
 	total     int64 // of the machine, or less where a control group has less
-	available int64 // that the process may take beside what it has
+	available int64 // that the process may allocate in addition
 	source    string
-	address   int64 // of address space, which the process may still map
+	address   int64 // address space that the process may still map
 	addressOf string
 }
 
-// Total returns how many bytes of memory the machine has, or the process's control group
-// if that has less. 0: the system does not say.
+// Total returns how many bytes of memory the machine has, or the process's control group if
+// that has less. 0: unknown.
 func Total() int64 { return read().total }
 
-// Available returns how many bytes the process may take now, and who says so. 0: the
-// system does not say.
+// Available returns how many bytes the process may allocate now, and the source of the figure.
+// 0: unknown.
 func Available() (bytes int64, source string) {
 	f := read()
 	if f.address > 0 && (f.available == 0 || f.address < f.available) {
@@ -28,16 +28,15 @@ func Available() (bytes int64, source string) {
 }
 
 const (
-	// usual is the memory of a machine that does not say how much it has.
+	// usual is the assumed memory of a machine that does not report it.
 	usual = 8 << 30
-	// Of what is available an eighth is left to what is not counted, such as garbage.
-	// Of address space half is: threads, arenas and libraries reserve much more of it
-	// than they use.
+	// An eighth of the available memory is left for uncounted uses, such as garbage; half of
+	// the address space: threads, arenas and libraries reserve much more of it than they use.
 	memoryPart, addressPart = 7. / 8, 1. / 2
 )
 
-// Grant returns how many bytes a process may use for its work by default: a part of what
-// was available when it was first asked, and where that is known from.
+// Grant returns how many bytes a process may use for its work by default: a part of what was
+// available at the first call, and the source of that figure.
 var Grant = sync.OnceValues(func() (bytes int64, source string) { return grant(read()) })
 
 func grant(f figures) (bytes int64, source string) {

@@ -81,13 +81,13 @@ func meminfo(text, key string) int64 {
 	return 0
 }
 
-// cgroup is a version of control groups: where it is mounted, and its files.
+// cgroup is a version of control groups: its mount point, and its files.
 type cgroup struct {
 	kind   string // of file system
 	option string // of the mount
 	limit  string
 	usage  string
-	cache  string // of the lines of memory.stat, what the system can take back
+	cache  string // of the line of memory.stat for reclaimable memory
 }
 
 var (
@@ -95,7 +95,7 @@ var (
 	version2 = cgroup{"cgroup2", "", "memory.max", "memory.current", "inactive_file "}
 )
 
-// read lowers the figures to those of a group and of the groups around it.
+// read lowers the figures to the limits of a group and its parents.
 func (g cgroup) read(root fs.FS, mountinfo, group string, f *figures) {
 	mount, within, ok := g.mount(mountinfo)
 	if !ok {
@@ -113,7 +113,7 @@ func (g cgroup) read(root fs.FS, mountinfo, group string, f *figures) {
 	}
 }
 
-// mount finds where the groups are mounted, and which of them is.
+// mount finds the mount point of the groups, and the group at its root.
 func (g cgroup) mount(mountinfo string) (at, root string, ok bool) {
 	for line := range strings.Lines(mountinfo) {
 		// id parent major:minor root mount options... - kind source options
@@ -129,14 +129,14 @@ func (g cgroup) mount(mountinfo string) (at, root string, ok bool) {
 	return "", "", false
 }
 
-// lower lowers the figures to what a group's folder says.
+// lower lowers the figures to the limits in a group's folder.
 func (g cgroup) lower(root fs.FS, folder string, f *figures) {
 	number := func(file string) (int64, bool) {
 		text, err := fs.ReadFile(root, path.Join(folder, file)[1:])
 		if err != nil {
 			return 0, false
 		}
-		n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64) // "max" is no number
+		n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64) // "max" is not a number
 		return n, err == nil
 	}
 	limit, ok := number(g.limit)

@@ -14,14 +14,14 @@ import (
 	"github.com/restride/restride/internal/ptx"
 )
 
-// resources are what the assembler gives a kernel.
+// resources are a kernel's resources from the assembler.
 type resources struct {
 	registers, shared int
-	spilled           int             // bytes of registers that it keeps in memory
-	local             map[int]spilled // by the lines of PTX that they belong to
+	spilled           int             // bytes of registers that are spilled to memory
+	local             map[int]spilled // by the lines of PTX that cause them
 }
 
-// note says how much is spilled, if anything is.
+// note describes spilled registers, if any.
 func (r *resources) note() string {
 	if r.spilled == 0 {
 		return ""
@@ -29,7 +29,7 @@ func (r *resources) note() string {
 	return fmt.Sprintf(", %d spilled", r.spilled)
 }
 
-// assumed is taken for a kernel's without an assembler.
+// assumed are a kernel's resources without an assembler.
 var assumed = resources{registers: 40}
 
 var (
@@ -38,7 +38,7 @@ var (
 	spillStores   = regexp.MustCompile(`(\d+) bytes spill stores`)
 )
 
-// resources asks the assembler.
+// resources runs the assembler.
 func (m *model) resources(s planner.Spec, arch string) (resources, error) {
 	if m.assembler == "" {
 		return assumed, nil
@@ -99,8 +99,8 @@ func assemble(assembler, arch string, text []byte) (r resources, err error) {
 	return r, err
 }
 
-// located puts the number of its line before each instruction, for the assembler to say
-// which of the machine's are made of it.
+// located puts the number of its line before each instruction, for the assembler to map machine
+// instructions to lines.
 func located(text []byte, lines []int) []byte {
 	instruction := map[int]bool{}
 	for _, l := range lines[:len(lines)-1] { // without the end

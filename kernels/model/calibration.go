@@ -9,18 +9,18 @@ import (
 	"unicode"
 )
 
-// calibration is what micro-benchmarks measured of a GPU; 0: not measured.
+// calibration holds micro-benchmarks' measurements of a GPU; 0: not measured.
 type calibration struct {
-	Copy         float64 `json:"copy"`         // bytes a second, read and written
+	Copy         float64 `json:"copy"`         // bytes per second, read and written
 	Read         float64 `json:"read"`         // by loads alone
 	Write        float64 `json:"write"`        // by stores alone
-	Instructions float64 `json:"instructions"` // a cycle and multiprocessor
+	Instructions float64 `json:"instructions"` // per cycle and multiprocessor
 	Latency      float64 `json:"latency"`      // cycles to memory
 	Launch       float64 `json:"launch"`       // seconds
 }
 
-// calibrate reads a file of calibrations by the names that GPUs tell, as "NVIDIA H100
-// PCIe", if there is one, and says which GPUs it has.
+// calibrate reads a file of calibrations by the GPUs' names, such as "NVIDIA H100 PCIe", if
+// given, and lists its GPUs.
 func calibrate(path string) ([]string, error) {
 	text, err := os.ReadFile(path)
 	if os.IsNotExist(err) {
@@ -55,7 +55,7 @@ func calibrate(path string) ([]string, error) {
 	return names, nil
 }
 
-// named says whether a GPU's name has a word: an L40S is no L4.
+// named says whether a GPU's name has a word: "L4" must not match an L40S.
 func named(name, word string) bool {
 	return slices.Contains(strings.FieldsFunc(name, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }), word)
 }

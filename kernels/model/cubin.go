@@ -10,11 +10,12 @@ import (
 	"strings"
 )
 
-// spilled is how many instructions of the machine store spilled registers, and load them.
+// spilled is the number of machine instructions that store spilled registers, and that load
+// them.
 type spilled struct{ stores, loads float64 }
 
-// The machine's instructions since compute capability 7.0 have 16 bytes; the lowest 12
-// bits of the first say what they do.
+// The machine's instructions since compute capability 7.0 have 16 bytes; the lowest 12 bits of
+// the first are the opcode.
 const (
 	instructionBytes = 16
 	opcodeBits       = 12
@@ -22,10 +23,10 @@ const (
 	loadLocal        = 0x983
 )
 
-// spills finds the instructions of a compiled kernel that access spilled registers, and
-// the lines that they belong to.
+// spills finds the instructions of a compiled kernel that access spilled registers, and their
+// lines.
 func spills(cubin []byte) (map[int]spilled, error) {
-	const version = 20 // of the format: NVIDIA has one of its own there, which package elf refuses
+	const version = 20 // of the format: NVIDIA has its own there, which package elf refuses
 	cubin = slices.Clone(cubin)
 	if len(cubin) > version {
 		cubin[version] = byte(elf.EV_CURRENT)
@@ -122,7 +123,7 @@ func lineTable(program []byte) (map[uint64]int, error) {
 // reader reads numbers of DWARF.
 type reader struct {
 	left  []byte
-	short bool // there were not enough bytes
+	short bool // bytes were missing
 }
 
 func (r *reader) take(n int) []byte {

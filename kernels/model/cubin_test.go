@@ -12,7 +12,7 @@ import (
 	"github.com/restride/restride/device/devicetest"
 )
 
-// program is a line number program of so many bytes a step of the address.
+// program is a line number program with the given size of address steps.
 func program(body ...byte) []byte {
 	head := []byte{0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 16, 1, 0xfb, 14, 10, 0, 1, 1, 1, 1, 0, 0, 0, 1, 0}
 	binary.LittleEndian.PutUint32(head, uint32(len(head)+len(body)-4))
@@ -20,8 +20,7 @@ func program(body ...byte) []byte {
 	return append(head, body...)
 }
 
-// TestLines: a table of lines is read as DWARF defines it, and one that is cut short is an
-// error.
+// TestLines: a table of lines is read as DWARF defines it, and a truncated one is an error.
 func TestLines(t *testing.T) {
 	text := program(
 		0, 9, 2, 0x40, 0, 0, 0, 0, 0, 0, 0, // the address is 0x40
@@ -38,7 +37,7 @@ func TestLines(t *testing.T) {
 	far := uint64(0x60 + 129*16)
 	assert.Equal(t, map[uint64]int{0x40: 100, 0x60: 97, far: 96, far + 17*16 + 2: 96}, lines)
 	for n := range len(text) - 4 {
-		_, _ = lineTable(text[:n]) // and nothing panics
+		_, _ = lineTable(text[:n]) // must not panic
 	}
 	_, err = lineTable(text[:len(text)-5])
 	require.ErrorIs(t, err, errLineTable)
@@ -48,7 +47,7 @@ func TestLines(t *testing.T) {
 	require.Error(t, err)
 }
 
-// TestSpills: the assembler's spilled registers are found where the program keeps them.
+// TestSpills: the assembler's spilled registers are located in the program.
 func TestSpills(t *testing.T) {
 	ptxas, err := exec.LookPath("../../build/nvcc/ptxas")
 	devicetest.Require(t, "ptxas", err)

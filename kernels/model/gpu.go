@@ -9,26 +9,26 @@ import (
 	"github.com/restride/restride/internal/ptx"
 )
 
-// gpu is what the model knows of one. Rates are a second's.
+// gpu is the model's description of a GPU. Rates are per second.
 type gpu struct {
 	name, arch  string
 	processors  float64 // multiprocessors
 	clock       float64
 	memory      float64 // bytes that a copy reads and writes
-	read, write float64 // and loads or stores alone; 0: the same
-	cache       float64 // bytes that the second-level cache gives; it takes half as many
+	read, write float64 // and for loads or stores alone; 0: the same
+	cache       float64 // bytes that the second-level cache reads; it writes half as many
 	holds       float64 // bytes
-	threads     int     // of a multiprocessor, as registers and shared bytes are
+	threads     int     // of a multiprocessor, like registers and shared bytes
 	registers   int
 	shared      int
-	issue       float64 // instructions a cycle and multiprocessor
+	issue       float64 // instructions per cycle and multiprocessor
 	latency     float64 // cycles to memory
 	launch      float64 // seconds
 }
 
 // gpus are the GPUs that are predicted: their makers' figures, with the share of the
 // memory's peak that copies are known to reach. The H100's clock and its cache's rate were
-// measured, and the other caches are taken to be as much faster than they were thought to be.
+// measured, and the other caches' rates are scaled by the same factor.
 var gpus = []gpu{
 	{name: "H100", arch: "sm_90", processors: 132, clock: 1.965e9, memory: .905 * 3.35e12, cache: 6.5e12, holds: 50e6, threads: 2048, registers: 65536, shared: 228 << 10},
 	{name: "A100", arch: "sm_80", processors: 108, clock: 1.41e9, memory: .9 * 2.039e12, cache: 4.7e12, holds: 40e6, threads: 2048, registers: 65536, shared: 164 << 10},
@@ -42,31 +42,31 @@ func init() {
 	}
 }
 
-// What an H100 showed, and what other GPUs are taken to do as well: fitted to some 1,000
-// launches. See docs/gpu-model.md.
+// Measured on an H100, and assumed for other GPUs: fitted to some 1,000 launches. See
+// docs/gpu-model.md.
 const (
-	alone       = 1.05 // memory would be so much faster than a copy, if that did not need the cache
-	brokenBytes = 650  // what a sector that memory gets in parts costs, if there are few, and
-	brokenAll   = 3    // so many times less if that is so with all
+	alone       = 1.05 // the factor by which memory would be faster than a copy without the cache
+	brokenBytes = 650  // the cost of a sector that memory gets in parts, if there are few, and
+	brokenAll   = 3    // the factor of that cost if all are
 	perRequest  = 43   // bytes of the cache's rate: one request a cycle and slice
-	loaded      = 1.8  // a block takes so many times as long among others as alone
+	loaded      = 1.8  // the factor by which a block is slower among others than alone
 )
 
-// target is the GPU as the planner knows it.
+// target is the planner's target for the GPU.
 func (g *gpu) target() planner.Target {
 	capability, _ := strconv.Atoi(strings.TrimPrefix(g.arch, "sm_"))
 	return planner.Target{Multiprocessors: int(g.processors), Capability: capability}
 }
 
-// prediction is what a launch would be on a GPU.
+// prediction is the predicted performance of a launch on a GPU.
 type prediction struct {
 	share   float64 // of the speed of the dense copy of as many bytes
-	bound   string  // what takes longest
-	blocks  int     // that a multiprocessor has at a time
+	bound   string  // the slowest part
+	blocks  int     // per multiprocessor at a time
 	seconds float64
 }
 
-// bandwidth is the memory's for this mixture of loads and stores.
+// bandwidth is the memory's for this mix of loads and stores.
 func (g *gpu) bandwidth(read, written float64) float64 {
 	share := read / (read + written)
 	if share >= .5 && g.read > 0 {
@@ -78,7 +78,7 @@ func (g *gpu) bandwidth(read, written float64) float64 {
 	return g.memory
 }
 
-// parts are the seconds that each part of the GPU needs, if it were the only one.
+// parts are the seconds that each part of the GPU needs alone.
 type parts struct{ memory, issue, loads, requests, cache, latency float64 }
 
 type part struct {
@@ -90,7 +90,7 @@ func (p *parts) each() []part {
 	return []part{{"memory", p.memory}, {"issue", p.issue}, {"load/store", p.loads}, {"requests", p.requests}, {"cache", p.cache}, {"latency", p.latency}}
 }
 
-// total adds parts: they overlap, but not wholly.
+// total adds parts: they overlap, but not completely.
 func (p *parts) total() float64 {
 	sum := 0.0
 	for _, v := range p.each() {
@@ -109,12 +109,12 @@ func (p *parts) bound() string {
 	return most.name
 }
 
-// moving is the seconds of memory for a launch.
+// moving is the memory's seconds for a launch.
 func (g *gpu) moving(w *work) float64 {
 	read, written := w.fetched, w.written
 	if lines := w.lines * ptx.Line * w.blocks; w.put {
 		written = max(written, lines)
-	} else if w.reach > g.holds { // rows of which the cache has a part only
+	} else if w.reach > g.holds { // the cache holds only a part of the rows
 		read = max(read, lines*(1-g.holds/w.reach))
 	}
 	read += (w.halves + w.merged) * ptx.Sector * w.blocks
@@ -123,8 +123,8 @@ func (g *gpu) moving(w *work) float64 {
 	return (read + written + broken*cost) / (alone * g.bandwidth(read, written))
 }
 
-// cycles are a block's, if it is alone. Blocks that read the same find it in the
-// second-level cache: the first one of them waits for memory.
+// cycles is the duration of a block alone. Blocks that read the same find it in the
+// second-level cache: the first of them waits for memory.
 func (g *gpu) cycles(w *work) float64 {
 	first := 1.0
 	if w.distinct > 0 {
@@ -134,7 +134,7 @@ func (g *gpu) cycles(w *work) float64 {
 	return w.Cached + first*waits*(g.latency-ptx.FromCache)
 }
 
-// live is the blocks that a multiprocessor has at a time.
+// live is the number of blocks that a multiprocessor runs at a time.
 func (g *gpu) live(threads int, r resources) int {
 	blocks := min(g.threads/threads, g.registers/((r.registers+7)/8*8*threads))
 	if r.shared > 0 {
@@ -156,8 +156,8 @@ func (g *gpu) predict(w *work, r resources) prediction {
 		cache:    (w.Reads + 2*(w.Writes+sectors*stores)) * ptx.Sector * w.blocks / g.cache,
 		latency:  g.cycles(w) * loaded * w.blocks / (cycles * float64(blocks)),
 	}
-	// A dense copy of the least traffic: 50 instructions of a thread for 16 bytes that it
-	// writes, a quarter of the time in flight.
+	// A dense copy of the least traffic: 50 instructions of a thread for each 16 bytes that it
+	// writes, in flight for a quarter of the time.
 	d := parts{
 		memory:   w.least / (alone * g.bandwidth(w.leastRead, w.least-w.leastRead)),
 		issue:    w.least / 32 * 50 / 32 / (cycles * g.issue),

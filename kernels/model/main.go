@@ -1,13 +1,12 @@
-// Command model predicts what GPUs would make of launches: a model, not a measurement.
+// Command model predicts the performance of launches on GPUs: a model, not a measurement.
 //
 //	make gpu-model                      writes docs/gpu-model.md
 //	go run ./kernels/model --case copy/uint8/4096x8191/dst=8191,1@0/src=8192,1@3
 //
-// Three blocks of each launch run, as package internal/ptx has it: that counts
-// instructions, sectors and requests, bank conflicts and the cycles of a block alone; what
-// that makes of memory is in traffic.go. Which share of the dense copy of the same bytes a
-// launch reaches, and what bounds it, is in gpu.go. Registers, and what is spilled of them,
-// are the assembler's (--ptxas), or else assumed.
+// Package internal/ptx runs three blocks of each launch, and counts instructions, sectors and
+// requests, bank conflicts and the cycles of a block alone; traffic.go computes the memory
+// traffic. gpu.go computes the share of the dense copy of the same bytes that a launch reaches,
+// and its bound. Registers and spills come from the assembler (--ptxas), or are assumed.
 package main
 
 import (
@@ -25,7 +24,7 @@ import (
 	"github.com/restride/restride/internal/oracle"
 )
 
-// more are cases beside bench's: a name, and the case as restride verify takes it.
+// more are cases besides bench's: a name, and the case in the form of restride verify.
 //
 //go:embed cases.txt
 var more string
@@ -115,22 +114,22 @@ func operations(given []string, size int64) ([]operation, error) {
 	return all, nil
 }
 
-// model keeps what it learnt of kernels.
+// model caches results about kernels.
 type model struct {
 	assembler string
 	known     map[string]resources // by kernel and architecture
 }
 
-// line is what is said of an operation.
+// line is the output for an operation.
 type line struct {
 	name, kernel string
-	each         float64 // instructions of a thread for 16 bytes
+	each         float64 // instructions of a thread per 16 bytes
 	on           []prediction
 	kernels      []resources // there
 }
 
-// line predicts an operation as each GPU is given it. Its kernel and instructions are the
-// first one's.
+// line predicts an operation as planned for each GPU. Its kernel and instructions are those on
+// the first one.
 func (m *model) line(o operation) (line, error) {
 	out := line{name: o.name}
 	measured := map[string]*work{} // by launch: GPUs often share one

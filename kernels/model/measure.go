@@ -9,27 +9,27 @@ import (
 	"github.com/restride/restride/internal/ptx"
 )
 
-// work is what a launch does: means of blocks, and totals in bytes.
+// work is the work of a launch: means of blocks, and totals in bytes.
 type work struct {
 	ptx.Counts
 	traffic
 	blocks     float64
 	threads    int
 	bytes      float64 // of dst
-	least      float64 // that memory moves at least: what shares are of
-	leastRead  float64 // of these
-	fetched    float64 // that it reads of operands but dst
+	least      float64 // the least that memory moves: the reference of shares
+	leastRead  float64 // the part that is read
+	fetched    float64 // that it reads of operands other than dst
 	written    float64
-	reach      float64         // in which indices find rows; 0: there are none
+	reach      float64         // the bytes in which indices find rows; 0: none
 	put        bool            // and write them
 	executions map[int]float64 // of the lines of a program, by a block's warps
 }
 
-// machine is how many instructions of the machine there are to the weighted ones of PTX:
-// the mean of 95 launches on an H100.
+// machine is the ratio of machine instructions to the weighted ones of PTX: the mean of 95
+// launches on an H100.
 const machine = 1.13
 
-// each is the instructions of a thread for 16 bytes of dst.
+// each is the number of instructions of a thread for 16 bytes of dst.
 func (w *work) each() float64 {
 	return w.Instructions * machine * 32 * w.blocks / (w.bytes / 16)
 }
@@ -57,7 +57,7 @@ func arguments(l *launches.Launch) [][]byte {
 	return args
 }
 
-// measure runs three blocks, of which two follow each other.
+// measure runs three blocks, two of them consecutive.
 func measure(o operation, l *launches.Launch) (*work, error) {
 	text, err := cudakernels.PTX(l.Spec)
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 )
 
 // record names a file of times, [{"Case": "copy/...", "US": 190.3}, ...], with which those of
-// testdata are written again: at the root, with build/nvcc/ptxas,
+// testdata are rewritten: at the root, with build/nvcc/ptxas,
 //
 //	go test ./kernels/model -run TestMeasured -record $PWD/times.json -commit 8110e5a
 //
@@ -32,14 +32,14 @@ var (
 
 const (
 	measuredTimes = "testdata/h100.json"
-	// farApart is how far predictions may be from times on average: a third more than they
-	// were when the times were taken.
+	// farApart is the permitted average deviation of predictions from times: a third more than
+	// when the times were taken.
 	farApart = .09
-	// enough is the share of the times that must still say something.
+	// enough is the share of the times that must still apply.
 	enough = .6
 )
 
-// measured is what a GPU took.
+// measured is a GPU's time.
 type measured struct {
 	GPU     string
 	Cases   []measuredCase
@@ -53,7 +53,7 @@ type measuredCase struct {
 	Commit     string
 }
 
-// measuredKernel is what the assembler said of one: resources, for machines without it.
+// measuredKernel is the assembler's result for a kernel: resources, for machines without it.
 type measuredKernel struct {
 	Registers, Shared int
 	Local             map[string][2]float64 `json:",omitempty"` // stores and loads of spilled registers, by lines
@@ -69,7 +69,7 @@ func (k *measuredKernel) resources(t *testing.T) resources {
 	return r
 }
 
-// launchOf is what a case is planned as, and its name: all that its time depends on.
+// launchOf is a case's plan, and its name: everything that its time depends on.
 func launchOf(t *testing.T, text string) (o operation, l launches.Launch, name string) {
 	c, err := oracle.ParseCase(text)
 	require.NoError(t, err)
@@ -85,8 +85,8 @@ func launchOf(t *testing.T, text string) (o operation, l launches.Launch, name s
 	return operation{text, c}, l, fmt.Sprintf("%v %.6x", l.Spec, h.Sum(nil))
 }
 
-// TestMeasured compares predictions with what an H100 took, in all cases that are still
-// planned as they were then, as the same program.
+// TestMeasured compares predictions with the times of an H100, in all cases whose plan and
+// program have not changed.
 func TestMeasured(t *testing.T) {
 	var all measured
 	text, err := os.ReadFile(measuredTimes)
@@ -124,7 +124,7 @@ func TestMeasured(t *testing.T) {
 	assert.Less(t, far/n, farApart)
 }
 
-// again takes the times of a file.
+// again stores the times of a file.
 func again(t *testing.T, all *measured) {
 	text, err := os.ReadFile(*record)
 	require.NoError(t, err)

@@ -13,16 +13,16 @@ import (
 	"github.com/restride/restride/internal/ptx"
 )
 
-// h100 is a GPU as the model has it.
+// h100 is the model's H100.
 func h100() gpu { return gpus[0] }
 
-// TestTarget: plans know the GPU.
+// TestTarget: plans depend on the GPU.
 func TestTarget(t *testing.T) {
 	g := h100()
 	assert.Equal(t, planner.Target{Multiprocessors: 132, Capability: 90}, g.target())
 }
 
-// TestBounds: what a launch has too much of bounds it.
+// TestBounds: the part with too much work is the bound.
 func TestBounds(t *testing.T) {
 	g := h100()
 	// A dense copy of 256 MiB by blocks that write 16 KiB.
@@ -69,7 +69,7 @@ func TestBounds(t *testing.T) {
 	assert.Equal(t, "cache", p.bound)
 }
 
-// TestCases: all of bench's and of the list can be predicted, by their names.
+// TestCases: all cases of bench and of the list can be predicted, by their names.
 func TestCases(t *testing.T) {
 	all, err := operations(nil, 1<<20)
 	require.NoError(t, err)
@@ -96,7 +96,7 @@ func TestCases(t *testing.T) {
 	assert.Greater(t, len(all), 110)
 }
 
-// TestCalibration: a file's figures take the place of the model's, for the GPUs it names.
+// TestCalibration: a file's figures replace the model's, for the GPUs it names.
 func TestCalibration(t *testing.T) {
 	before := append([]gpu(nil), gpus...)
 	defer func() { gpus = before }()
@@ -124,7 +124,7 @@ func TestCalibration(t *testing.T) {
 	require.Error(t, err)
 }
 
-// TestPage: the table takes the place of the old one.
+// TestPage: the table replaces the old one.
 func TestPage(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "page.md")
 	require.NoError(t, os.WriteFile(path, []byte("# Title\n"+begin+"old\n"+end+"more\n"), 0o600))

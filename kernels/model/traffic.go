@@ -7,12 +7,12 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// traffic is what decides how much memory moves beside the least: of a block.
+// traffic is the cause of a block's memory traffic beyond the least.
 type traffic struct {
-	distinct float64 // sectors that it reads, each once
-	lines    float64 // in which the rows lie that indices find
+	distinct float64 // distinct sectors that it reads
+	lines    float64 // with rows that indices find
 	halves   float64 // of 64 bytes, which are fetched with the other halves: see half
-	merged   float64 // sectors that are read, for a part of them is written
+	merged   float64 // read because a part of them is written
 	broken   float64 // sectors that memory gets in parts: see shared
 }
 
@@ -24,17 +24,17 @@ func (t *traffic) add(other *traffic, part float64) {
 	t.broken += part * other.broken
 }
 
-// Memory is read by 64 bytes, which are two sectors. Of a block that reads one of them, the
-// other one costs as much as if it were read, too. If the block before it or behind it reads
-// that, so much less.
+// Memory is read by 64 bytes, two sectors. If a block reads only one of them, the other costs
+// as much as if it were read, too. If the previous or the next block reads it, the cost is less
+// by this factor.
 const half = .5
 
-// A sector of which blocks write a part each gets to memory in parts, if these come more
-// than a microsecond or two apart, and is read in between, for the codes that correct errors.
-// For each of these blocks that is so with so many of the sectors that it shares.
+// A sector that several blocks write in part reaches memory in parts, if these come more than a
+// microsecond or two apart, and is read in between, for error-correcting codes. For each of
+// these blocks this applies to this share of the sectors that it shares.
 const shared = .3
 
-// observer knows operands, and the block before.
+// observer knows the operands, and the previous block.
 type observer struct {
 	dst     layout.Layout
 	bits    int64
@@ -60,7 +60,7 @@ func observe(o oracle.Case) (*observer, error) {
 	return b, err
 }
 
-// traffic says what a block adds to the traffic of memory.
+// traffic adds a block to the memory traffic.
 func (o *observer) traffic(b *ptx.Block, number uint32) *traffic {
 	t := &traffic{distinct: float64(len(b.Read))}
 	switch {
@@ -77,7 +77,7 @@ func (o *observer) traffic(b *ptx.Block, number uint32) *traffic {
 	return t
 }
 
-// lines counts those of src or dst in which sectors lie.
+// lines counts the lines of src or dst that contain sectors.
 func lines[T any](sectors map[uint64]T) float64 {
 	all := map[uint64]struct{}{}
 	for s := range sectors {
@@ -97,14 +97,14 @@ func (o *observer) halves(b *ptx.Block, number uint32) float64 {
 		}
 		n++
 		if _, ok := o.read[s^1]; ok && follows {
-			o.near += 2 // there is a block behind it, too
+			o.near += 2 // there is a next block, too
 		}
 	}
 	o.number, o.read = number, b.Read
 	return n
 }
 
-// written counts a sector of dst that a block leaves in part, or completes late.
+// written counts a sector of dst that a block writes in part, or completes late.
 func (o *observer) written(b *ptx.Block, s uint64, w ptx.Write, t *traffic) {
 	switch {
 	case w.Bytes == 1<<32-1:
@@ -133,7 +133,7 @@ func (o *observer) others(s uint64, w ptx.Write) bool {
 }
 
 // beside reports whether a block writes another sector of a line as a whole: parts of
-// sectors that follow each other are merged at once.
+// contiguous sectors are merged immediately.
 func beside(b *ptx.Block, s uint64) bool {
 	const sectors = ptx.Line / ptx.Sector
 	for x := s / sectors * sectors; x < (s/sectors+1)*sectors; x++ {

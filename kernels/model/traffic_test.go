@@ -39,7 +39,7 @@ func TestHalves(t *testing.T) {
 	assert.Equal(t, &traffic{distinct: 2, halves: 2}, o.traffic(block([]uint64{3, 4}, nil), 5))
 	assert.EqualValues(t, 2, o.near)
 	assert.Equal(t, &traffic{distinct: 1, halves: 1}, o.traffic(block([]uint64{5}, nil), 9))
-	assert.EqualValues(t, 2, o.near) // it does not follow the other one
+	assert.EqualValues(t, 2, o.near) // it is not contiguous with the other one
 
 	o = seen(t, "take/uint8/8x32/dst=32,1@0/src=0,1@0/at=1,0@0/int64/by=0:99:32/wrong=0")
 	assert.Equal(t, &traffic{distinct: 3, lines: 2}, o.traffic(block([]uint64{0, 2, 5}, nil), 0))
@@ -49,7 +49,7 @@ func TestHalves(t *testing.T) {
 	assert.Equal(t, &traffic{lines: 1, broken: shared}, o.traffic(block(nil, map[uint64]ptx.Write{3: {Bytes: 1}}), 0))
 }
 
-// TestWritten: parts of sectors are merged with memory, or with what others write.
+// TestWritten: parts of sectors are merged with memory, or with other blocks' writes.
 func TestWritten(t *testing.T) {
 	o := seen(t, "copy/uint8/64x48/dst=64,1@0/src=48,1@0") // gaps of 16 bytes
 	for _, c := range []struct {

@@ -1,11 +1,11 @@
-// Command plans prints what a GPU is given for operations, as JSON: the kernel, its
-// parameters and its arguments.
+// Command plans prints the plans of operations for a GPU, as JSON: the kernel, its parameters
+// and its arguments.
 //
 //	go run ./kernels/plans > plans.json
 //	go run ./kernels/plans --case copy/int4/64x64/dst=64,1@0/src=1,64@0 --ptx build/ptx
 //
-// Without --case these are the operations of restride bench. The GPU is an H100, but for what
-// --multiprocessors and --capability say.
+// Without --case these are the operations of restride bench. The GPU is an H100, except for
+// --multiprocessors and --capability.
 package main
 
 import (
@@ -52,8 +52,8 @@ type printer struct {
 	all    []plan
 }
 
-// plan is a launch as a model of a GPU reads it. Bases count elements of the kernel's
-// width; Read and Written are the bytes that memory moves at least, Bytes what dst has.
+// plan is a launch in the form for a GPU model. Bases count elements of the kernel's width;
+// Read and Written are the least bytes that memory moves, Bytes the size of dst.
 type plan struct {
 	Name, Class, Spec    string
 	Groups, Local        uint32

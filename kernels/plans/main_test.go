@@ -18,7 +18,7 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// printed is the plans of cases by their names, or, without, of bench's.
+// printed is the plans of cases by their names, or, without names, of bench's.
 func printed(t *testing.T, p printer, names ...string) []plan {
 	t.Helper()
 	var out bytes.Buffer
@@ -28,7 +28,7 @@ func printed(t *testing.T, p printer, names ...string) []plan {
 	return all
 }
 
-// TestPlans prints the operations of bench, and lays their programs into a folder.
+// TestPlans prints the operations of bench, and writes their programs to a folder.
 func TestPlans(t *testing.T) {
 	folder := t.TempDir()
 	all := printed(t, printer{size: 1 << 20, ptx: folder})
@@ -46,7 +46,7 @@ func TestPlans(t *testing.T) {
 	}
 }
 
-// TestCase: whatever restride verify takes as a case has a plan under that name.
+// TestCase: every case that restride verify accepts has a plan under that name.
 func TestCase(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 5))
 	numbers := oracle.Limits{MaxBytes: 4 << 10}
@@ -73,7 +73,7 @@ func TestCase(t *testing.T) {
 	assert.EqualValues(t, 512*512/2, turned.Bytes)
 }
 
-// TestRefused: what is no case is an error that names it.
+// TestRefused: an invalid case is an error that names it.
 func TestRefused(t *testing.T) {
 	p := printer{}
 	require.ErrorContains(t, p.print(&bytes.Buffer{}, []string{"copy/int5/3"}), "int5")

@@ -1,7 +1,6 @@
-// Arithmetic on floats of 32 bits, as their bits: one step, rounded once to the nearest
-// float, to an even one if two are as near. Devices may take subnormal numbers for zero,
-// and compilers may fuse a product and a sum; here neither counts. What is not a number
-// has any bits of one.
+// Arithmetic on floats of 32 bits, as their bits: one operation, rounded once, to the nearest
+// float, ties to even. Devices may flush subnormal numbers to zero, and compilers may fuse a
+// product and a sum; integer code avoids both. A NaN result may have the bits of any NaN.
 
 #pragma once
 #include "floats.h"
@@ -19,15 +18,14 @@ DEVICE u32 nearest_float(u64 m, i32 e, u32 sign) {
 	if (power >= 255) {
 		return sign | FLOAT_INFINITY;
 	}
-	const i32 drop = 40 + (power < 1 ? 1 - power : 0); // bits that are not kept
+	const i32 drop = 40 + (power < 1 ? 1 - power : 0); // bits that are dropped
 	const u64 all = m << zeros, middle = (u64)1 << (MIN(drop, 64) - 1), rest = all & (middle + middle - 1);
 	u32 r = drop < 64 ? (u32)(all >> drop) : 0;
 	r += drop <= 64 && (rest > middle || (rest == middle && (r & 1)));
 	return (r + (power > 1 ? (u32)(power - 1) << 23 : 0)) | sign;
 }
 
-// significand and exponent_of take a finite float apart: its magnitude is
-// significand * 2^exponent.
+// significand and exponent_of split a finite float: its magnitude is significand * 2^exponent.
 DEVICE u32 significand(u32 x) { return (x & 0x7fffff) | ((x & FLOAT_INFINITY) != 0) << 23; }
 
 DEVICE i32 exponent_of(u32 x) { return MAX((i32)(x >> 23 & 255), 1) - 150; }
@@ -48,8 +46,8 @@ DEVICE u32 sum_of(u32 a, u32 b) {
 	if (!is_finite(a) || !is_finite(b)) {
 		return is_nan(a) || is_nan(b) || (!is_finite(a) && !is_finite(b) && a != b) ? FLOAT_NAN : is_finite(a) ? b : a;
 	}
-	// The larger one has bits below it for what is shifted out of the other; below these,
-	// any bit will do.
+	// The larger one has spare low bits for the bits shifted out of the other; below these, any
+	// bit will do.
 	const u32 x = (a & ~FLOAT_SIGN) < (b & ~FLOAT_SIGN) ? b : a, y = x == a ? b : a;
 	const i32 e = exponent_of(x), apart = e - exponent_of(y);
 	const u64 large = (u64)significand(x) << 38, small = (u64)significand(y) << 38;
@@ -77,7 +75,7 @@ DEVICE u32 quotient_of(u32 a, u32 b) {
 	if (is_zero(b) || !is_finite(a)) {
 		return sign | FLOAT_INFINITY;
 	}
-	// With their highest bits in one place, the quotient has 39 bits at least.
+	// With their highest bits aligned, the quotient has at least 39 bits.
 	const u32 up = LEADING32(significand(a)) - 8, down = LEADING32(significand(b)) - 8;
 	const u64 n = (u64)(significand(a) << up) << 39, m = significand(b) << down;
 	const u64 q = n / m;

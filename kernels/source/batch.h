@@ -1,25 +1,24 @@
-// batch: a transposition of small matrices, or of strips of larger ones, whose elements
-// follow each other in dst: odd extents and pitches are seen by local memory only. src is
-// dense along axis a, dst along axis b, and axis c counts matrices. A block has ta indices
-// of a, all of b, extent, and tb of c. What of them lies together in src is a row: lines
-// along a, matrices, or all, in pieces. Rows are read by vectors of 16 bytes and laid into
-// local memory as they are: each as far from the begin of a vector as in src. There, sb is
-// the step of b, and sa that of c.
+// batch: a transposition of small matrices, or of strips of larger ones, whose elements are
+// contiguous in dst: only local memory sees odd extents and pitches. src is dense along axis a,
+// dst along axis b, and axis c counts matrices. A block has ta indices of a, all of b, extent,
+// and tb of c. A row is a contiguous part of the block in src: lines along a, matrices, or all,
+// in pieces. Rows are read by vectors of 16 bytes and stored unchanged in local memory, each at
+// the same distance from the start of a vector as in src. There, sb is the step of b, and sa
+// the step of c.
 //
-// From a byte on, a work-item puts units of dst together from elements that it takes from
-// where they are. Narrower ones are first transposed by squares of PER x PER elements in
-// registers, and put into lines along b, of params->words words each: units are words of a
-// line and, where it ends, of the next ones. Elements of units that are not whole are written
-// one by one.
+// From a byte on, a work-item assembles units of dst from elements in local memory, wherever
+// they are. Narrower elements are first transposed by squares of PER x PER elements in
+// registers and stored as lines along b, of params->words words each: units are words of a line
+// and, where it ends, of the next ones. Elements of partial units are written one by one.
 //
-// There are span rows, of length elements; in a block with fewer matrices, for each that is
-// missing, da rows less, or rows of db elements less. Where d is not 0, all is one row.
-// Inner axis 0 has the extent of a row, in vectors, 1 counts rows below each other, with the
-// steps of a row in local memory and in src; 2 and 3 have the extents of b and a. From a byte
-// on, words is the elements of a unit, and 1<<flat of a warp's work-items take units side by
-// side. Below a byte, 4 and 5 count squares, cut in all, along two of the axes b, a and c, and
-// what remains along the third: flat says which does along b (0: axis 4, 1: axis 5, 2: what
-// remains), in the next two bits along a, and then along c.
+// There are span rows, of length elements. Each matrix that a block lacks removes da rows, or
+// db elements from each row. Where d is not 0, all is one row. Inner axis 0 has the extent of a
+// row, in vectors, 1 counts rows below each other, with the steps of a row in local memory and
+// in src; 2 and 3 have the extents of b and a. From a byte on, words is the number of elements
+// in a unit, and 1<<flat work-items of a warp have adjacent units. Below a byte, 4 and 5 count
+// squares, cut in all, along two of the axes b, a and c, and the remainder along the third.
+// Pairs of bits of flat, the lowest first, choose the count along b, a and c: 0: axis 4, 1:
+// axis 5, 2: the remainder.
 
 #include "kernel.h"
 #include "exchange.h"
@@ -31,13 +30,13 @@
 #define VEC 1
 #define LINES PER
 
-// Batch is what a block has: its first element in local memory, the indices along a, and the
+// Batch describes a block: its first element in local memory, the indices along a, and the
 // matrices.
 typedef struct {
 	u32 phase, na, nc;
 } PASTE(NAME, Batch);
 
-// load lays the rows into local memory.
+// load copies the rows to local memory.
 INLINED void PASTE(NAME, _load)(SHARED_POINTER u128 *raw, GLOBAL const u8 *src, CONSTANT Params *params, i64 s, const PASTE(NAME, Batch) batch) {
 	CONSTANT Axis *across = AXES(params) + params->outer, *rows = across + 1;
 	GLOBAL const u128 *from = (GLOBAL const u128 *)src + (u64)s / UNIT;
@@ -93,7 +92,7 @@ INLINED void PASTE(NAME, _load)(SHARED_POINTER u128 *raw, GLOBAL const u8 *src, 
 	}
 }
 
-// element is a single element of the block, by its number in dst.
+// element is a single element of the block, by its index in dst.
 DEVICE u32 PASTE(NAME, _element)(SHARED_POINTER const u8 *raw, CONSTANT Params *params, u32 phase, u32 number) {
 	CONSTANT Axis *inner = AXES(params) + params->outer;
 	const u32 b = digit(&number, inner + 2), a = digit(&number, inner + 3);
@@ -105,8 +104,8 @@ DEVICE u32 PASTE(NAME, _element)(SHARED_POINTER const u8 *raw, CONSTANT Params *
 #endif
 }
 
-// ends writes the elements in front of the first whole unit, and behind the last one: those
-// before head, and from tail to end.
+// ends writes the elements in front of the first whole unit and behind the last one: those
+// before head, and those from tail to end.
 DEVICE void PASTE(NAME, _ends)(GLOBAL u8 *dst, SHARED_POINTER const u8 *raw, CONSTANT Params *params, u32 phase, i64 d, u32 head, u32 tail, u32 end) {
 	if (LOCAL_ID >= 2 * UNIT) {
 		return;
@@ -127,8 +126,7 @@ DEVICE void PASTE(NAME, _ends)(GLOBAL u8 *dst, SHARED_POINTER const u8 *raw, CON
 
 #if DBITS < 8
 
-// turn transposes the squares into lines of the tile. What is behind a line's end is not
-// used.
+// turn transposes the squares into lines of the tile. Words behind a line's end are not used.
 INLINED void PASTE(NAME, _turn)(SHARED_POINTER u32 *tile, Local raw, CONSTANT Params *params, const PASTE(NAME, Batch) batch) {
 	CONSTANT Axis *inner = AXES(params) + params->outer;
 	const u32 count = params->cut, order = params->flat, words = params->words, sb = (u32)params->sb;
@@ -162,7 +160,7 @@ INLINED void PASTE(NAME, _turn)(SHARED_POINTER u32 *tile, Local raw, CONSTANT Pa
 	}
 }
 
-// store writes whole units from the tile, the first of which begins with the given element.
+// store writes whole units from the tile; the first begins with the given element.
 INLINED void PASTE(NAME, _store)(GLOBAL u32 *to, Local tile, CONSTANT Params *params, u32 first, u32 units) {
 	CONSTANT Axis *inner = AXES(params) + params->outer;
 	const u32 extent = inner[2].n, line = params->words * 4; // bytes
@@ -173,7 +171,7 @@ INLINED void PASTE(NAME, _store)(GLOBAL u32 *to, Local tile, CONSTANT Params *pa
 	more *= line;
 	for (u32 i = LOCAL_ID; i < units; i += GROUP) {
 		const u32x2 pair = local_pair(tile + (at + b / PER * 4));
-		u32 left = (extent - b) * DBITS, next = at + line; // where the next line begins, which is beyond this word, or not
+		u32 left = (extent - b) * DBITS, next = at + line; // where the next line begins, in this word or beyond it
 		u32 value = choose(ones_above(left), local_32(tile + next) << left % 32, funnel(pair.x, pair.y, b * DBITS));
 		for (u32 n = extent; n < PER; n += extent) {
 			left += extent * DBITS;
@@ -192,14 +190,14 @@ INLINED void PASTE(NAME, _store)(GLOBAL u32 *to, Local tile, CONSTANT Params *pa
 
 #else
 
-// store writes whole units of per elements, PER or twice that, the first of which begins with the
-// given element.
+// store writes whole units of per elements, PER or twice PER; the first begins with the given
+// element.
 INLINED void PASTE(NAME, _store)(GLOBAL u8 *to, Local raw, CONSTANT Params *params, u32 phase, u32 first, u32 units, const u32 per) {
 	CONSTANT Axis *inner = AXES(params) + params->outer;
 	const u32 nb = inner[2].n, na = inner[3].n;
 	const i32 sb = (i32)params->sb * (DBITS / 8);
-	const i32 nextA = (DBITS / 8) - (i32)nb * sb, nextC = ((i32)params->sa - (i32)na) * (DBITS / 8); // what is added where b, and where a, begins again
-	// Of a warp, 1<<flat work-items are side by side.
+	const i32 nextA = (DBITS / 8) - (i32)nb * sb, nextC = ((i32)params->sa - (i32)na) * (DBITS / 8); // added where b, and where a, begins again
+	// 1<<flat work-items of a warp are side by side.
 	const u32 side = params->flat, x = LOCAL_ID % 32;
 	const u32 number = (x & ((1 << side) - 1)) | (LOCAL_ID / 32 | x >> side << 3) << side;
 	u32 c = first + number * per, moreC = GROUP * per;
@@ -262,7 +260,7 @@ ENTRY {
 	SHARED(u128, raw, VECTORS);
 #if DBITS < 8
 	SHARED(u128, tile, TILE_VECTORS);
-	u128 none; // words of what is not there are read, and their elements not used
+	u128 none; // read for absent words, whose elements are not used
 	none.x = none.y = none.z = none.w = 0;
 	for (u32 i = LOCAL_ID; i < VECTORS; i += GROUP) {
 		raw[i] = none;

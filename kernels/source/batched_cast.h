@@ -1,11 +1,10 @@
-// batched_cast: a cast of matrices that are transposed on one side, and follow each other on
-// both. A tile holds whole matrices as they lie in src. Work-items take the elements of 16
-// aligned bytes of dst from there, and convert them, as in column_cast.h. CONVERTER is lookup.h
-// or value.h.
+// batched_cast: a cast of contiguous matrices that are transposed on one side. A tile holds
+// whole matrices as they lie in src. A work-item gathers the elements of 16 aligned bytes of
+// dst from the tile and converts them, as in column_cast.h. CONVERTER is lookup.h or value.h.
 //
-// A block has up to params->cut of params->extent matrices of params->span elements: params->nb in
-// a line of dst, at least as many as 16 bytes have, and na in one of src. Inner axes 0 and 1 have
-// these extents.
+// A block has up to params->cut of params->extent matrices of params->span elements: params->nb
+// in a line of dst, at least 16 bytes, and na in a line of src. Inner axes 0 and 1 have these
+// extents.
 
 #include "kernel.h"
 #include "conversions.h"
@@ -14,7 +13,7 @@
 #define UNIT (128 / DBITS)  // elements in 16 bytes of dst
 #define PIECE (128 / SBITS) // and of src
 #define PIECE_LOG (SBITS == 16 ? 3 : 4)
-#define TOOK (TOGETHER * EACH / UNIT) // 16 bytes that a work-item converts at once
+#define TOOK (TOGETHER * EACH / UNIT) // units of 16 bytes that a work-item converts in one pass
 
 // run reads count elements from position s on.
 INLINED void PASTE(NAME, _run)(SHARED_POINTER u128 *tile, GLOBAL const u8 *src, i64 s, u32 count) {
@@ -36,7 +35,7 @@ INLINED void PASTE(NAME, _run)(SHARED_POINTER u128 *tile, GLOBAL const u8 *src, 
 	}
 }
 
-// turn writes what becomes of count elements, which begin with element s of the tile, to dst from
+// turn converts count elements, from element s of the tile on, and writes them to dst from
 // position d on.
 INLINED void PASTE(NAME, _turn)(GLOBAL u8 *dst, SHARED_POINTER const u128 *tile, CONSTANT Params *params, i64 d, u32 s, u32 count KNOWN) {
 	CONSTANT Axis *inner = AXES(params) + params->outer;
@@ -50,12 +49,12 @@ INLINED void PASTE(NAME, _turn)(GLOBAL u8 *dst, SHARED_POINTER const u128 *tile,
 			const i32 begin = (i32)(MIN(i + n * GROUP, units - 1) * UNIT - phase);
 			u32 m = (u32)MAX(begin, 0);
 			const u32 b = digit(&m, inner), a = digit(&m, inner + 1);
-			// Where a line of dst ends, another begins, or another matrix.
+			// Where a line of dst ends, another line or matrix begins.
 			const u32 left = nb - b, jump = a + 1 < na ? 1 - all : 1 - na;
 			u32 at = m * all + b * na + a, taken[UNIT];
 			UNROLL
 			for (u32 j = 0; j < UNIT; j++) {
-				const u32 element = MIN(j < left ? at : at + jump, count - 1); // of what is not there, the last one
+				const u32 element = MIN(j < left ? at : at + jump, count - 1); // for absent elements, the last one
 				taken[j] = LOCAL_VALUE(PASTE(u, SBITS), local_at(local_of(tile), s + element, SBITS / 8), 0);
 				at += na;
 			}
@@ -80,7 +79,7 @@ INLINED void PASTE(NAME, _turn)(GLOBAL u8 *dst, SHARED_POINTER const u128 *tile,
 				value.z = out[n * 4 + 2];
 				value.w = out[n * 4 + 3];
 				to[unit] = value;
-			} else if (unit < units) { // an end of the run, by elements
+			} else if (unit < units) { // a partial unit at an end of the run, by elements
 				GLOBAL WORD *part = (GLOBAL WORD *)(to + unit) + skip;
 				UNROLL
 				for (i32 j = 0; j < UNIT; j++) {

@@ -1,7 +1,6 @@
-// blend: chunks (see parts.h) of a or b, as cond says (see where_operands.h), of rows that are
-// dense in dst. Each of the others is dense along them, too, or repeats an element:
-// params->na says so of a, nb of b, ta of cond. Where cond does, only what it chooses is
-// read.
+// blend: chunks (see parts.h) of a or b, chosen by cond (see where_operands.h), of rows that
+// are dense in dst. Each operand is dense along them, too, or repeats an element: params->na
+// says which for a, nb for b, ta for cond. Where cond repeats, only the chosen operand is read.
 
 #include "kernel.h"
 #include "pieces.h"
@@ -11,8 +10,8 @@
 #define PER (128 / DBITS) // elements in a chunk
 #define ALL (0xffffffff >> (32 - DBITS))
 
-// read is slots [from, end) of a chunk of a or b, whose slot 0 is at a position; or, of
-// one that repeats an element, that element everywhere.
+// read returns slots [from, end) of a chunk of a or b whose slot 0 is at a position; if the
+// operand repeats an element, every slot is that element.
 INLINED void PASTE(NAME, _read)(Pair *p, GLOBAL const u8 *side, i64 at, u32 from, u32 end, u32 repeats) {
 	if (!repeats) {
 		*p = pair_at(place_of(side, at * DBITS, from * DBITS, end * DBITS));
@@ -29,7 +28,7 @@ INLINED void PASTE(NAME, _read)(Pair *p, GLOBAL const u8 *side, i64 at, u32 from
 	p->shift = 0;
 }
 
-// conditions reads those of a chunk's slots [from, end), a byte for each slot.
+// conditions reads the conditions of a chunk's slots [from, end), a byte for each slot.
 INLINED void PASTE(NAME, _conditions)(u32 *word, GLOBAL const u8 *cond, i64 at, u32 from, u32 end) {
 #if PER >= 16
 	UNROLL
@@ -57,7 +56,8 @@ INLINED void PASTE(NAME, _conditions)(u32 *word, GLOBAL const u8 *cond, i64 at, 
 #endif
 }
 
-// whole is a chunk of a or b that begins at a multiple of PER elements, or repeats an element.
+// whole returns a chunk of a or b that begins at a multiple of PER elements, or repeats an
+// element.
 INLINED u128 PASTE(NAME, _whole)(GLOBAL const u8 *side, i64 at, u32 repeats) {
 	if (!repeats) {
 		return ((GLOBAL const u128 *)side)[at / PER];
@@ -67,7 +67,7 @@ INLINED u128 PASTE(NAME, _whole)(GLOBAL const u8 *side, i64 at, u32 repeats) {
 	return p.lo;
 }
 
-// whole_conditions are those of a chunk that begin at a multiple of PER of cond's.
+// whole_conditions returns the conditions of a chunk that begin at a multiple of PER in cond.
 INLINED void PASTE(NAME, _whole_conditions)(u32 *word, GLOBAL const u8 *cond, i64 at) {
 #if PER >= 16
 	UNROLL
@@ -79,7 +79,7 @@ INLINED void PASTE(NAME, _whole_conditions)(u32 *word, GLOBAL const u8 *cond, i6
 #endif
 }
 
-// mask is ones in those slots of word k of a chunk whose conditions are true.
+// mask has ones in the slots of word k of a chunk whose conditions are true.
 INLINED u32 PASTE(NAME, _mask)(const u32 *word, u32 k) {
 #if DBITS == 32
 	const u32 t = trues(word[0]);
@@ -97,7 +97,7 @@ INLINED u32 PASTE(NAME, _mask)(const u32 *word, u32 k) {
 #endif
 }
 
-// chosen is a chunk of which slots [from, end) are wanted: slot 0 is at p.
+// chosen returns a chunk with its slots [from, end): slot 0 is at p.
 INLINED u128 PASTE(NAME, _chosen)(CONSTANT Params *params, GLOBAL const u8 *src, GLOBAL const u8 *cond, GLOBAL const u8 *more, const Sides p, u32 from, u32 end) {
 	u128 v;
 	Pair x, y;
@@ -150,7 +150,7 @@ ENTRY {
 				}
 				go_cut(&p, params, rest);
 			}
-			const i64 e = chunk * PER - (p.d & (PER - 1)); // number in the row of slot 0
+			const i64 e = chunk * PER - (p.d & (PER - 1)); // index in the row of slot 0
 			const u32 from = (u32)MAX(-e, 0), end = (u32)MIN(params->length - e, PER);
 			if ((i64)from >= params->length - e) {
 				continue;

@@ -1,15 +1,14 @@
-// block: for processors that run a group as a loop. Each block of dst is put
-// together in a private tile, which stays in the nearest cache, and goes out
-// from there by whole cache lines.
+// block: for processors that run a group as a loop. Each block of dst is assembled in a private
+// tile, which stays in the nearest cache, and written by whole cache lines.
 //
-// A block is made of runs: neighbours in dst that are params->db apart. A run goes
-// over the axis b, then the inner axes, then the cut axis, whose steps d count
-// elements of the tile; there is one for each index of the axis a.
+// A block is made of runs: neighbours in dst that are params->db apart. A run covers the axis
+// b, then the inner axes, then the cut axis, whose steps d count elements of the tile; there is
+// one for each index of the axis a.
 //
 // Outer axes 0, 1 and 2 count the blocks along b, along a and along the cut axis.
 //
-// STEP is src's step along b; 127 for none, 0 for any, which is also for
-// blocks that src has dense along a.
+// STEP is src's step along b; 127 for none, 0 for any step, also for blocks that src has dense
+// along a.
 
 #include "kernel.h"
 
@@ -18,10 +17,10 @@
 #else
 #define FACTOR STEP
 #endif
-// By itself, the compiler is not good at other steps within a cache line.
+// Compilers generate slow code for other steps within a cache line.
 #define DIRECT (STEP == 1 || STEP == -1 || STEP == 127)
 #define AHEAD 8 // rows
-#define LARGE 64 // blocks: smaller copies stay in the caches, for what reads them next
+#define LARGE 64 // blocks: smaller copies stay in the caches, for the next reader
 #define LINE (64 / (DBITS / 8)) // elements
 
 #if STEP == 0
@@ -29,8 +28,8 @@
 #define SIDE 16 // of squares
 
 #if DBITS < 32
-// _zip takes one element from either half in turn: doing it log2(SIDE) times
-// transposes a square, by instructions that work on many elements.
+// _zip interleaves two halves: log2(SIDE) interleavings transpose a square, by instructions
+// that work on many elements.
 DEVICE void PASTE(NAME, _zip)(WORD *RESTRICT to, const WORD *RESTRICT from) {
 	for (u32 k = 0; k < SIDE * SIDE / 2; k++) {
 		to[2 * k] = from[k];
@@ -67,7 +66,7 @@ DEVICE void PASTE(NAME, _square)(WORD *RESTRICT to, GLOBAL const WORD *RESTRICT 
 #endif
 }
 
-// WEAVE is for n rows only: it takes an element from each in turn.
+// WEAVE is for exactly n rows: it interleaves their elements.
 #define WEAVE(n, step) \
 	case n: \
 		for (i64 i = 0; i < na; i++) { \
@@ -110,7 +109,7 @@ DEVICE void PASTE(NAME, _transpose)(WORD *RESTRICT to, GLOBAL const WORD *RESTRI
 	i64 j = 0;
 	if (sa == 1) {
 		for (; j + SIDE <= nb; j += SIDE) {
-			for (i64 k = j + SIDE; k < j + 2 * SIDE; k++) { // the next rows: too short for the processor to foresee
+			for (i64 k = j + SIDE; k < j + 2 * SIDE; k++) { // the next rows: too short for the hardware prefetcher
 				const u64 row = (u64)(from + k * sb);
 				for (u64 at = row / 64 * 64; at < row + (u64)na * (DBITS / 8); at += 64) {
 					PREFETCH(at);
@@ -140,7 +139,7 @@ DEVICE void PASTE(NAME, _transpose)(WORD *RESTRICT to, GLOBAL const WORD *RESTRI
 #endif
 
 #if DIRECT
-// _row copies a row straight away: past the caches or not.
+// _row copies a row directly, bypassing the caches or not.
 DEVICE void PASTE(NAME, _row)(GLOBAL WORD *RESTRICT to, GLOBAL const WORD *RESTRICT from, u32 n, u32 past) {
 	if (!past) {
 		for (i64 j = 0; j < n; j++) {
@@ -168,7 +167,7 @@ DEVICE void PASTE(NAME, _row)(GLOBAL WORD *RESTRICT to, GLOBAL const WORD *RESTR
 
 #endif
 
-// _flush writes a run: past the caches or not.
+// _flush writes a run, bypassing the caches or not.
 DEVICE void PASTE(NAME, _flush)(GLOBAL WORD *RESTRICT to, const WORD *RESTRICT tile, u32 n, i64 step, u32 past) {
 	if (step != 1) {
 		for (u32 j = 0; j < n; j++) {
@@ -212,7 +211,7 @@ ENTRY {
 		const u32 na = MIN(params->ta, params->na - at[1] * params->ta);
 		const u32 items = (u32)MIN((i64)params->cut, params->extent - (i64)at[2] * params->cut) * params->flat;
 #if STEP != 0
-		// Rows too short for the processor to foresee are asked for in advance.
+		// Rows too short for the hardware prefetcher are prefetched.
 		const i64 ahead = nb >= 16 * LINE ? 0 : AHEAD * (na > 1 ? params->sa : params->s);
 #endif
 #if DIRECT
@@ -220,10 +219,10 @@ ENTRY {
 #else
 		const u32 direct = 0;
 #endif
-		// Where the runs of all a follow one another, they are one.
+		// Where the runs of all a are contiguous, they are one.
 		const u32 run = nb * items, joined = params->da == params->nb * params->db;
 		if (!joined && run >= LINE && params->da % LINE != 0) {
-			for (i64 i = 0; i < na; i++) { // runs end in lines that go on with others
+			for (i64 i = 0; i < na; i++) { // runs end in cache lines that later runs complete
 				PREFETCH((u64)(to + d + i * params->da + (run - 1) * params->db));
 			}
 		}

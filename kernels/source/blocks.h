@@ -1,6 +1,6 @@
-// blocks: floats in blocks become codes and a scale of each block, as device.Quantization
-// has it where scales are found. An item is a block, whose axis is the parameters' run. Codes
-// of 4 bits are written by words.
+// blocks: quantizes blocks of floats to codes and a scale per block, as device.Quantization
+// defines it where scales are found. An item is a block, whose axis is the parameters' run.
+// Codes of 4 bits are written by words.
 
 #include "kernel.h"
 #include "conversions.h"
@@ -17,18 +17,18 @@
 #define ONE_HUNDRED_TWENTY_SEVEN 0x42fe0000
 #define LARGEST 0x7f7fffff
 #define PLAIN 0x0d800000 // 2^-100
-#define AS_WHOLE 0x1p23f // what it is added to is rounded to the nearest integer, an even one if two are as near
+#define AS_WHOLE 0x1p23f // adding it rounds to the nearest integer, ties to even
 #define AS_WHOLE_BITS 0x4b000000
 
-// counted is a number of a block as it counts.
+// counted is the value with which a number of a block enters the search for its scale.
 DEVICE u32 PASTE(NAME, _counted)(u32 x) { return is_nan(x) ? 0 : MIN(x & ~FLOAT_SIGN, LARGEST) | (x & FLOAT_SIGN); }
 
 #define TOGETHER 8 // loads that overlap
-#define HELD 32    // numbers of a block that is kept in registers
+#define HELD 32    // numbers of a block that is held in registers
 #define EVERY UNROLL for (u32 k = 0; k < HELD; k++)
 
-// some reads the numbers of a block from one on, and zeros behind its end. wide: there are
-// as many as it reads, next to each other, where pieces of 16 bytes begin.
+// some reads numbers of a block from a given one on, and zeros behind its end. wide: all that
+// it reads exist, are contiguous, and begin at pieces of 16 bytes.
 INLINED void PASTE(NAME, _some)(u32 *v, GLOBAL const u8 *src, i64 at, i64 step, u32 left, u32 wide, const Number is) {
 	if (is.bits == 32) {
 		if (wide) {
@@ -57,7 +57,7 @@ INLINED void PASTE(NAME, _some)(u32 *v, GLOBAL const u8 *src, i64 at, i64 step, 
 		if (is.mantissa == 10) {
 			UNROLL
 			for (u32 j = 0; j < TOGETHER; j++) {
-				v[j] = float_of_half(v[j], 8); // NaN does not count
+				v[j] = float_of_half(v[j], 8); // NaN is ignored
 			}
 		} else {
 			UNROLL
@@ -73,7 +73,7 @@ INLINED void PASTE(NAME, _some)(u32 *v, GLOBAL const u8 *src, i64 at, i64 step, 
 	}
 }
 
-// counted_some is some, as they count.
+// counted_some is some with each number counted.
 INLINED void PASTE(NAME, _counted_some)(u32 *v, GLOBAL const u8 *src, i64 at, i64 step, u32 left, u32 wide, const Number is) {
 	PASTE(NAME, _some)(v, src, at, step, left, wide, is);
 	UNROLL
@@ -82,20 +82,20 @@ INLINED void PASTE(NAME, _counted_some)(u32 *v, GLOBAL const u8 *src, i64 at, i6
 	}
 }
 
-// LARGER makes x the first one of the largest magnitude among it and n numbers. (As a
-// function, clang unrolls it too late to keep them in registers.)
+// LARGER sets x to the first value of the largest magnitude among x and n numbers. (A macro, as
+// clang unrolls a function too late to keep them in registers.)
 #define LARGER(x, v, n) \
 	UNROLL \
 	for (u32 j = 0; j < n; j++) { \
 		x = (v[j] & ~FLOAT_SIGN) > (x & ~FLOAT_SIGN) ? v[j] : x; \
 	}
 
-// reciprocal is 0 of 0.
+// reciprocal returns 0 for 0.
 INLINED u32 PASTE(NAME, _reciprocal)(u32 x) { return (x & ~FLOAT_SIGN) == 0 ? 0 : QUOTIENT_OF(ONE, x); }
 
 #if DBITS == 8
 
-// code is the integer nearest to a float of at most 127, away from zero.
+// code is the integer nearest to a float of at most 127, ties away from zero.
 INLINED u32 PASTE(NAME, _code)(u32 x, u32 factor) {
 	const u32 v = PRODUCT_OF(x, factor), a = is_nan(v) ? 0 : MIN(v & ~FLOAT_SIGN, ONE_HUNDRED_TWENTY_SEVEN);
 	const float whole = AS_FLOAT(a) + AS_WHOLE;
@@ -114,8 +114,8 @@ INLINED u32 PASTE(NAME, _code)(u32 x, u32 factor) {
 }
 
 // micro_exponent is the biased exponent of MXFP4's scale: floor(log2 |x|) - 2, where the
-// logarithm is rounded to a float. Its distance to a whole one, of a number that is so
-// many units below a power of two, vanishes then: the more, the larger it is.
+// logarithm is rounded to a float. The rounding raises numbers a few units below a power of two
+// to that power: the more units, the larger the logarithm.
 INLINED u32 PASTE(NAME, _micro_exponent)(u32 x) {
 	const u32 biased = x >> 23 & 255, size = biased < 127 ? 126 - biased : biased - 127;
 	const u32 vanish = size == 0 ? 0 : 11 << (31 - LEADING32(size)) >> 4;
@@ -123,16 +123,16 @@ INLINED u32 PASTE(NAME, _micro_exponent)(u32 x) {
 	return (u32)(MAX((i32)power, 2) - 2); // with a sign: Oclgrind lacks llvm.usub.sat
 }
 
-// micro_code is the number of Float4E2M1 nearest to x / 2^(exponent - 127), the smaller one
-// of two.
+// micro_code is the Float4E2M1 code nearest to x / 2^(exponent - 127), ties to the smaller
+// magnitude.
 INLINED u32 PASTE(NAME, _micro_code)(u32 x, u32 exponent) {
-	if (exponent > 24) { // what is not normal becomes zero
+	if (exponent > 24) { // subnormal quotients become zero
 		// The quotient's bits: its mantissa is rounded to one bit, from 1 on.
 		const i32 q = (i32)(x & ~FLOAT_SIGN) - (i32)((exponent - 127) << 23);
 		const i32 code = q < ONE ? (q > QUARTER) + (q > THREE_QUARTERS) : MIN(((q - ONE + 0x1fffff) >> 22) + 2, 7);
 		return code == 0 ? 0 : (u32)code | (x >> 28 & 8);
 	}
-	// Four times the quotient, rounded up, as thresholds are whole.
+	// Four times the quotient, rounded up, as thresholds are integers.
 	const u32 m = significand(x), down = exponent + 21 - MAX(x >> 23 & 255, 1);
 	const u32 v = down > 24 ? m != 0 : (m + ((u32)1 << down) - 1) >> down;
 	const u32 code = (v > 1) + (v > 3) + (v > 5) + (v > 7) + (v > 10) + (v > 14) + (v > 20);
@@ -152,8 +152,8 @@ INLINED void PASTE(NAME, _put)(GLOBAL u8 *to, i64 at, u32 bits, u32 v) {
 	}
 }
 
-// factor writes the scale of a block whose largest number is x, and returns what its
-// numbers are multiplied by, or of MXFP4 the scale's exponent.
+// factor writes the scale of a block whose largest number is x. It returns the factor of its
+// numbers or, for MXFP4, the scale's exponent.
 INLINED u32 PASTE(NAME, _factor)(u32 x, GLOBAL u8 *scale, i64 at, const Number unit) {
 #if DBITS == 8
 	const u32 found = QUOTIENT_OF(x & ~FLOAT_SIGN, ONE_HUNDRED_TWENTY_SEVEN);
@@ -170,7 +170,7 @@ INLINED u32 PASTE(NAME, _factor)(u32 x, GLOBAL u8 *scale, i64 at, const Number u
 	return PASTE(NAME, _reciprocal)(found);
 }
 
-// coded is a number's code.
+// coded returns the code of a number.
 INLINED u32 PASTE(NAME, _coded)(u32 x, u32 factor, u32 micro) {
 #if DBITS == 4
 	if (micro) {
@@ -180,12 +180,13 @@ INLINED u32 PASTE(NAME, _coded)(u32 x, u32 factor, u32 micro) {
 	return PASTE(NAME, _code)(x, factor);
 }
 
-// plain reports whether numbers of a block of which this is the largest magnitude need no
-// care: neither it nor what they are multiplied by is near the ends of floats, but for
-// infinity, so that no other product exceeds the largest one's by more than a rounding.
+// plain reports whether numbers of a block with this largest magnitude need no special care:
+// neither it nor their factor is near the ends of the range of floats, except infinity, so no
+// other product exceeds the largest one's by more than a rounding.
 DEVICE u32 PASTE(NAME, _plain)(u32 most) { return most == 0 || most >= PLAIN; }
 
-// plain_code is code of such a number, in the low bits of a word: of 8 bits, that of a magnitude.
+// plain_code is code for such a number, in the low bits of a word: for 8 bits, code of a
+// magnitude.
 INLINED u32 PASTE(NAME, _plain_code)(u32 x, u32 factor) {
 #ifndef TRUNCATED_SUM
 	return PASTE(NAME, _code)(x, factor);
@@ -194,18 +195,18 @@ INLINED u32 PASTE(NAME, _plain_code)(u32 x, u32 factor) {
 	return AS_BITS(TRUNCATED_SUM(TRUNCATED_SUM(AS_FLOAT(v), 0.5f), AS_WHOLE));
 #else
 	const u32 v = SUM_OF(PRODUCT_OF(x, factor), EIGHT_AND_A_HALF);
-	return AS_BITS(TRUNCATED_SUM(AS_FLOAT(MIN((i32)v, FIFTEEN)), AS_WHOLE)); // of -infinity, its low bits
+	return AS_BITS(TRUNCATED_SUM(AS_FLOAT(MIN((i32)v, FIFTEEN)), AS_WHOLE)); // for -infinity, its low bits
 #endif
 }
 
 #if DBITS == 4
 
-// plain_micro is micro_code of such a magnitude, in the low bits of a word. With q, the quotient,
-// it is the integer nearest to 2q, q + 2 or q / 2 + 4, whichever is least; of two as near, the
-// smaller one, as q's factor is made less by a unit in its last place.
+// plain_micro is micro_code for such a magnitude, in the low bits of a word. With q, the
+// quotient, it is the integer nearest to the smallest of 2q, q + 2 and q / 2 + 4, ties down, as
+// q's factor is one unit in the last place too small.
 INLINED u32 PASTE(NAME, _plain_micro)(u32 a, u32 exponent) {
 #ifdef FUSED
-	const u32 below = ((254 - exponent) << 23) - 1; // less than 2^(127 - exponent) by a unit
+	const u32 below = ((254 - exponent) << 23) - 1; // one unit less than 2^(127 - exponent)
 	const u32 x = AS_BITS(FUSED(AS_FLOAT(a), AS_FLOAT(below + (1 << 23)), AS_WHOLE));
 	const u32 y = AS_BITS(FUSED(AS_FLOAT(a), AS_FLOAT(below), AS_WHOLE + 2));
 	const u32 z = AS_BITS(FUSED(AS_FLOAT(a), AS_FLOAT(below - (1 << 23)), AS_WHOLE + 4));
@@ -215,16 +216,16 @@ INLINED u32 PASTE(NAME, _plain_micro)(u32 a, u32 exponent) {
 #endif
 }
 
-// eight puts the low bytes of eight words together, as codes.
+// eight packs the low bytes of eight words as codes.
 INLINED u32 PASTE(NAME, _eight)(const u32 *v) { return pack_bytes(v[0], v[2], v[4], v[6]) | pack_bytes(v[1], v[3], v[5], v[7]) << 4; }
 
 #endif
 
-// signs is the signs of eight numbers, floats of 32 bits if wide, else of 16, where their codes
-// have them; of codes of 8 bits each sign eight times, in all bits of the code. A sign is found in
-// the byte in which its number ends.
+// signs returns the signs of eight numbers, floats of 32 bits if wide, else of 16, at the
+// positions of the signs in their codes; for codes of 8 bits, in all eight bits of the code. A
+// sign is found in the last byte of its number.
 INLINED void PASTE(NAME, _signs)(u32 *signs, const u32 *v, u32 wide) {
-	u32 ends[4]; // of two numbers each, twice
+	u32 ends[4]; // the last bytes of two numbers each, twice
 	UNROLL
 	for (u32 j = 0; j < 4; j++) {
 		ends[j] = wide ? bytes_of(v[2 * j], v[2 * j + 1], 0x7373) : bytes_of(v[j], v[j], 0x3131);
@@ -243,14 +244,15 @@ INLINED void PASTE(NAME, _signs)(u32 *signs, const u32 *v, u32 wide) {
 #define TILE
 #define TILE_OF
 #else
-// Blocks that follow each other are read by the group, into a tile: pieces that neighbours
-// read lie next to each other in memory. SLOT is where a piece lies in the tile: so that pieces
-// that work-items take together are in different banks.
+// A group reads contiguous blocks into a tile: adjacent work-items read adjacent pieces of
+// memory. SLOT is where a piece lies in the tile: pieces that work-items read together are in
+// different banks.
 #define TILE , Local tile, u32 near
 #define TILE_OF , tile, near
 #define SLOT(q) ((q) ^ ((q) >> 3 & 7))
 
-// fill reads four pieces for the tile, from one on: those behind the last one do not count.
+// fill reads four pieces for the tile, from a given one on; pieces behind the last one are
+// ignored.
 INLINED void PASTE(NAME, _fill)(SHARED_POINTER u128 *tile, GLOBAL const u128 *from, u32 begin, u32 last) {
 	u128 piece[4];
 	UNROLL
@@ -264,7 +266,7 @@ INLINED void PASTE(NAME, _fill)(SHARED_POINTER u128 *tile, GLOBAL const u128 *fr
 }
 #endif
 
-// PIECES reads n pieces of a work-item's block. (Like LARGER, no function.)
+// PIECES reads n pieces of a work-item's block. (Like LARGER, a macro.)
 #define READ_PIECES(words, n, piece) \
 	UNROLL \
 	for (u32 k = 0; k < n; k++) { \
@@ -282,8 +284,8 @@ INLINED void PASTE(NAME, _fill)(SHARED_POINTER u128 *tile, GLOBAL const u128 *fr
 	}
 #endif
 
-// numbers reads a block of HELD numbers, of which NaN becomes 0. apart: their signs go to signs,
-// and v has magnitudes.
+// numbers reads a block of HELD numbers; NaN becomes 0. apart: signs receives their signs, and
+// v the magnitudes.
 INLINED void PASTE(NAME, _numbers)(u32 *v, u32 *signs, u32 apart, GLOBAL const Piece128 *from, const Number is TILE) {
 	if (is.bits == 32) {
 		PIECES(v, HELD / 4)
@@ -320,8 +322,8 @@ INLINED void PASTE(NAME, _numbers)(u32 *v, u32 *signs, u32 apart, GLOBAL const P
 	}
 }
 
-// held does a block of HELD numbers, next to each other on both sides, where pieces of 16
-// bytes begin. It returns 0, and has written nothing, if they are not plain.
+// held quantizes a block of HELD numbers, contiguous on both sides, where pieces of 16 bytes
+// begin. If they are not plain it returns 0 and writes nothing.
 INLINED u32 PASTE(NAME, _held)(GLOBAL u8 *dst, GLOBAL const u8 *src, GLOBAL u8 *scale, const Spot p, const Number is, const Number unit TILE) {
 	GLOBAL const Piece128 *from = (GLOBAL const Piece128 *)src + (p.s * is.bits >> 7);
 	u32 v[HELD], signs[HELD / 4], words[HELD * DBITS / 32], x = 0;
@@ -342,11 +344,11 @@ INLINED u32 PASTE(NAME, _held)(GLOBAL u8 *dst, GLOBAL const u8 *src, GLOBAL u8 *
 		x = v[0];
 		EVERY {
 			x = (u32)MAX((i32)x, (i32)v[k]);
-			low = MAX(low, v[k]); // of negative ones, if there are any, that of the largest magnitude
+			low = MAX(low, v[k]); // among negative numbers, if any, the largest magnitude
 		}
 		const i32 up = (i32)x, down = low >> 31 ? (i32)(low & ~FLOAT_SIGN) : -1;
 		x = up > down ? x : low;
-		if (up == down) { // the first one counts
+		if (up == down) { // the first one decides
 			x = v[0];
 			LARGER(x, v, HELD)
 		}
@@ -381,7 +383,7 @@ INLINED u32 PASTE(NAME, _held)(GLOBAL u8 *dst, GLOBAL const u8 *src, GLOBAL u8 *
 	UNROLL
 	for (u32 k = 0; k < HELD / 8; k++) {
 		words[k] = PASTE(NAME, _eight)(v + 8 * k);
-		if (unit.scale) { // no zero has a sign
+		if (unit.scale) { // zeros get no sign
 			words[k] |= (words[k] + 0x77777777) & signs[k];
 		}
 	}
@@ -415,7 +417,7 @@ ENTRY {
 #if !SERIAL
 			if (near) {
 				const u32 per = is.bits * HELD / 128, last = MIN(left - round, GROUP) * per - 1; // pieces of a block, and the last one
-				BARRIER(); // before the last round's are lost
+				BARRIER(); // before the last round's pieces are overwritten
 				PASTE(NAME, _fill)(held, from + round * per, 0, last);
 				if (per > 4) {
 					PASTE(NAME, _fill)(held, from + round * per, 4 * GROUP, last);
@@ -429,7 +431,7 @@ ENTRY {
 			Spot p = begin;
 			move_item(&p, params, item);
 			const u32 wide = sStep == 1 && n % TOGETHER == 0 && is.bits >= 16 && ((u64)src + (u64)p.s * (is.bits / 8)) % 16 == 0;
-			// Codes that are next to each other, where words begin, are written by these.
+			// These write contiguous codes that begin at words.
 			const u32 words = dStep == 1 && n % TOGETHER == 0 && ((u64)dst * 8 + (u64)p.d * DBITS) % 32 == 0;
 			const u32 aligned = ((u64)dst * 8 + (u64)p.d * DBITS) % 128 == 0;
 			if (n == HELD && wide && words && aligned && PASTE(NAME, _held)(dst, src, (GLOBAL u8 *)scale, p, is, unit TILE_OF)) {

@@ -1,12 +1,12 @@
-// cast: elements of any width up to SBITS, 32 or 64, to elements of DBITS bits, by
-// value. It gives element.h and pack.h, which say where elements lie, LOAD and CONVERT; and
-// lookup.h what fills its table.
+// cast: elements of any width up to SBITS, 32 or 64, to elements of DBITS bits, by value. It
+// gives element.h and pack.h, which determine positions, LOAD and CONVERT; and lookup.h the
+// entries of its table.
 //
-// Arithmetic is on integers, as a device may not have double, and may take subnormal
-// numbers for zero; direct has what needs neither.
+// Arithmetic is on integers, as a device may lack double and may flush subnormal numbers to
+// zero; direct uses floats where neither matters.
 //
-// A kernel for a PAIR of types knows at compile time what FROM and TO are; that
-// leaves little of what is here, where all of it becomes one function.
+// A kernel for a PAIR of types knows FROM and TO at compile time; little of this code remains
+// then, inlined into one function.
 
 #include "kernel.h"
 #include "conversions.h"
@@ -108,8 +108,7 @@ CASTING MAGNITUDE PASTE(NAME, _to_scale)(MAGNITUDE m, i32 e, u32 infinite, const
 	return power > most ? most + nan : power;
 }
 
-// to_float rounds m * 2^e to the nearest float, to an even one if two are as near,
-// or towards zero.
+// to_float rounds m * 2^e to the nearest float, ties to even, or towards zero.
 CASTING MAGNITUDE PASTE(NAME, _to_float)(MAGNITUDE m, i32 e, u32 negative, u32 infinite, u32 nan, const Number to) {
 	const MAGNITUDE one = 1;
 	const MAGNITUDE sign = one << (to.exponent + to.mantissa);
@@ -146,7 +145,7 @@ CASTING MAGNITUDE PASTE(NAME, _to_float)(MAGNITUDE m, i32 e, u32 negative, u32 i
 		if (to.special == SPECIAL_NEGATIVE_ZERO) {
 			return sign;
 		}
-		r = sign - top + (top >> 1); // the quiet one
+		r = sign - top + (top >> 1); // the quiet NaN
 	}
 	if (negative && !(r == 0 && to.special == SPECIAL_NEGATIVE_ZERO)) {
 		r |= sign;
@@ -199,8 +198,8 @@ CASTING MAGNITUDE PASTE(NAME, _cast)(MAGNITUDE x, const Number from, const Numbe
 }
 
 #if CAST && !SERIAL
-// direct is cast, but where fewer instructions do: between integers, which are extended,
-// between types of which one has 64 bits, and, for a pair of types, through a float.
+// direct is cast in fewer instructions where possible: between integers, which are extended,
+// between types one of which has 64 bits, and, for a pair of types, through a float.
 INLINED MAGNITUDE PASTE(NAME, _direct)(MAGNITUDE x, const Number from, const Number to) {
 	const MAGNITUDE sign = from.kind == KIND_INT ? (MAGNITUDE)1 << (from.bits - 1) : 0;
 	const MAGNITUDE extended = (x ^ sign) - sign;
@@ -221,7 +220,7 @@ INLINED MAGNITUDE PASTE(NAME, _direct)(MAGNITUDE x, const Number from, const Num
 #elif DBITS == 32
 	return from.kind == KIND_FLOAT ? float_of_double(x, 0, 0x7f800000) : from.kind == KIND_INT ? AS_BITS((float)(i64)x) : AS_BITS((float)x);
 #else
-	const u32 excess = to.truncate ? 0x7f7fffff : 0x7f800000; // that is no infinity if it is rounded to zero
+	const u32 excess = to.truncate ? 0x7f7fffff : 0x7f800000; // becomes finite when rounded towards zero
 	return narrowed(from.kind == KIND_FLOAT ? float_of_double(x, 1, excess) : odd_float_of_integer(x, from.kind == KIND_INT), DBITS, to);
 #endif
 #elif DBITS == 64
@@ -236,7 +235,7 @@ INLINED MAGNITUDE PASTE(NAME, _direct)(MAGNITUDE x, const Number from, const Num
 #if PAIR && SBITS == 32
 	if (to.bits >= 16) {
 		if (from.kind == KIND_INT || from.kind == KIND_UINT) {
-			x = AS_BITS((float)(i32)extended); // of 16 bits at the most
+			x = AS_BITS((float)(i32)extended); // at most 16 bits
 		} else if (from.bits == 16 && from.mantissa == 10) {
 			x = float_of_half(x, 32);
 		} else if (from.bits == 16) {

@@ -1,40 +1,40 @@
-// cast_lines: what squares.h reads where a cast is a transposition. CONVERTER, lookup.h or
-// value.h, defines PREPARE, CONVERT(out, words) of TOGETHER items of EACH elements, and what
-// that has to know: KNOWN and KNOWS. Elements are converted as they are read, so that what is in
-// registers and in local memory is dst's.
+// cast_lines: how squares.h reads lines where a cast is a transposition. CONVERTER, lookup.h or
+// value.h, defines PREPARE, CONVERT(out, words) of TOGETHER items of EACH elements, and their
+// state: KNOWN and KNOWS. Elements are converted as they are read, so registers and local
+// memory hold elements of dst.
 
 #include "kernel.h"
 #include "conversions.h"
 #include CONVERTER
 
-// SPREAD: lines of words begin anywhere. Then work-items that are neighbours read words that are,
-// and others as many further on as there are work-items side by side.
+// SPREAD: lines of words begin anywhere. Then adjacent work-items read adjacent words, and each
+// reads others as many words further on as there are work-items side by side.
 #define SPREADS (SBITS == 32)
 #define SPREAD(params) (SPREADS && (params)->length)
 
-// Codes of 4 bits have more lines than compilers unroll otherwise; and a table takes its part of
-// the 32 KiB of local memory that a device has at least.
+// Codes of 4 bits have more lines than compilers unroll by themselves; and a table occupies a
+// part of the 32 KiB of local memory that every device has.
 #define SLOTS_LOG (DBITS == 4 || SBITS <= 8 ? 10 : 11)
 #define LINES ((1 << SLOTS_LOG) / 2 / DBITS >> ACROSS_LOG) // of src that a work-item reads
 #define ALONG ((1 << ACROSS_LOG) / EACH)    // items of a line
-#define RAW (PIECE_S < 32 ? 1 : PIECE_S / 32) // words of what is read at once
+#define RAW (PIECE_S < 32 ? 1 : PIECE_S / 32) // words of a piece
 #define PART (PIECE_S / SBITS)              // its elements
 #define PARTS ((1 << ACROSS_LOG) / PART)    // of a line
 #define HAS (PART / EACH)                   // its items
 #define OUT (EACH * DBITS < 32 ? 1 : EACH * DBITS / 32) // words of an item in dst
 #if !SPREADS
-#define READ (UNIT_S / SBITS)               // elements that are read at once, where lines begin anywhere
+#define READ (UNIT_S / SBITS)               // elements in one load, where lines begin anywhere
 #define SHIFT_OF(n) ((n) == 4 ? 2 : (n) == 8 ? 3 : (n) == 16 ? 4 : 5)
 #endif
 #define ROUND (8 / RAW > LINES * PARTS ? LINES * PARTS : 8 / RAW) // pieces that are read before others are converted
 
-// lines reads and converts elements of LINES lines, the first of which are at at, and others
-// sb further on each: those among the first left ones along a line, and most along the other axis.
-// full: these are all; aligned: lines begin on as many elements as a work-item has. Else elements
-// of a line are 1<<side apart.
+// lines reads and converts elements of LINES lines. The first line's are at at, the next ones'
+// each sb further on; at most left elements along a line and most lines along the other axis
+// exist. full: all exist; aligned: lines begin at multiples of a work-item's elements. Else
+// elements of a line are 1<<side apart.
 INLINED void PASTE(NAME, _lines)(u32 *r, GLOBAL const u8 *src, i64 at, i64 sb, u32 side, i32 left, i32 most, u32 full, u32 aligned KNOWN) {
-	const u32 end = (u32)MIN(left, 1 << ACROSS_LOG); // of a line's elements that are wanted
-	at += MIN(most - 1, 0) * sb; // of lines that are not there, the last one is read
+	const u32 end = (u32)MIN(left, 1 << ACROSS_LOG); // wanted elements of a line
+	at += MIN(most - 1, 0) * sb; // for absent lines, the last one is read
 #if SPREADS
 	u32 further[1 << ACROSS_LOG]; // bytes
 	UNROLL
@@ -45,9 +45,9 @@ INLINED void PASTE(NAME, _lines)(u32 *r, GLOBAL const u8 *src, i64 at, i64 sb, u
 	UNROLL
 	for (u32 n = 0; n < LINES * PARTS; n += ROUND) {
 		u32 raw[ROUND * RAW];
-		i64 from[ROUND]; // where pieces begin, or their lines
+		i64 from[ROUND]; // the begins of pieces, or of their lines
 		UNROLL
-		for (u32 k = 0; k < ROUND; k++) { // of what is not wanted, something else is read
+		for (u32 k = 0; k < ROUND; k++) { // where nothing is wanted, something else is read
 			const u32 line = (n + k) / PARTS, skip = (n + k) % PARTS * PART;
 #if SPREADS
 			from[k] = at + (aligned && skip < end ? skip : 0);

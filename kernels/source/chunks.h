@@ -1,18 +1,19 @@
-// chunks: a frame on parallel targets whose items are chunks (parts.h). The first and the last
-// one of a run may be the run's only in part. The plan is planChunks'.
+// chunks: a frame for parallel targets whose items are chunks (parts.h). The first and last
+// chunk of a run may be partial. planChunks makes the plan.
 
 #include "chunk_loads.h"
 
 #ifdef OF_BITS
 
-// Words of src from the place of a work-item's chunk to that of its next one.
+// Words of src from a work-item's chunk to its next one.
 #define AHEAD ((STEP < 0 ? -GROUP : GROUP) * PER * SBITS / 128)
 
-// inside writes the whole chunks of a block's part of one run, and returns the first and
-// the next behind them.
+// inside writes the whole chunks of a block's part of one run, and returns the first chunk and
+// the one behind the last.
 INLINED u32 PASTE(NAME, _inside)(GLOBAL u8 *dst, GLOBAL const u8 *src, CONSTANT Params *params, const Part part, u32 *after) {
 	const u32 phase = (u32)part.d & (PER - 1), first = phase > 0;
-	// A pass begins with a sector: one that two passes write a part of each would cost memory much.
+	// A pass begins with a sector: a sector that two passes write in part would cost memory
+	// twice the traffic.
 	const u32 before = (u32)((u64)part.d / PER) & (256 / CHUNK - 1);
 	Chunk c = chunk_of(params, part, LOCAL_ID, PER);
 	c.d -= before;
@@ -38,7 +39,7 @@ INLINED u32 PASTE(NAME, _inside)(GLOBAL u8 *dst, GLOBAL const u8 *src, CONSTANT 
 ENTRY {
 	for (u32 block = GROUP_ID; block < params->blocks; block += GROUPS) {
 		const Part part = part_of(params, block, dBase, sBase, PER);
-		u32 done = 0, after = 0; // chunks from the one to the other are written
+		u32 done = 0, after = 0; // chunks from done to after are written
 #ifdef OF_BITS
 		if (params->words == 0 && params->run <= 1) {
 			done = PASTE(NAME, _inside)(dst, src, params, part, &after);

@@ -1,5 +1,5 @@
-// codes: a quantization of elements that lie densely along a row, which has its terms in
-// common, to 4 or 8 bits. An item is ALL elements: of floats of 16 or 32 bits.
+// codes: quantizes elements that are dense along a row, with the same terms along it, to 4 or 8
+// bits. An item is ALL elements: floats of 16 or 32 bits.
 
 #include "kernel.h"
 #include "conversions.h"
@@ -12,14 +12,14 @@
 #define ALL (TOGETHER * EACH)
 #define EVERY UNROLL for (u32 k = 0; k < ALL; k++)
 
-// number is number_of, for each item anew: kept for all, it takes registers.
+// number calls number_of anew for each item: keeping all results costs registers.
 INLINED Number PASTE(NAME, _number)(u64 meaning) {
 	FRESH64(meaning);
 	return number_of(meaning);
 }
 
-// codes rounds to the nearest integer, an even one if two are as near, by an addition: the
-// lowest bit of 1.5 * 2^23 is worth 1. What is beyond 2^18 is so with any zero point of 16 bits.
+// codes rounds to the nearest integer, ties to even, by an addition: the lowest bit of 1.5 *
+// 2^23 is worth 1. A value beyond 2^18 stays out of range with any zero point of 16 bits.
 INLINED void PASTE(NAME, _codes)(u32 *v, i32 zero, const Number to) {
 	const i32 most = (1 << (to.bits - (to.kind == KIND_INT))) - 1, least = to.kind == KIND_INT ? -most - 1 : 0;
 	EVERY {
@@ -40,7 +40,7 @@ ENTRY {
 			u32 v[ALL], bytes[ALL / 4];
 			PASTE(NAME, _read)(v, (GLOBAL const Piece128 *)src + (begin.s + p.s) * (ALL * is.bits / 128), ALL, is);
 			const u32 by = PASTE(NAME, _single)(scale, begin.scale + p.scale, PASTE(NAME, _number)(meanings->scale));
-			if (becomes.kind == KIND_FLOAT && meanings->zero != 0) { // which may leave any part of a quotient
+			if (becomes.kind == KIND_FLOAT && meanings->zero != 0) { // adding the zero point may cancel all but the low bits of the quotient
 				EVERY {
 					v[k] = QUOTIENT_OF(v[k], by);
 				}

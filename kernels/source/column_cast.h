@@ -1,16 +1,16 @@
-// column_cast: a cast that is a transposition, to elements of 16 bits or more. A tile holds lines
-// of src as they lie there, by aligned pieces of 16 bytes, each of which is read once. Work-items
-// then take the elements of 16 aligned bytes of dst from as many of these rows, wherever they
-// begin, and convert them: nothing has to be shifted, nor put into the tile once more. CONVERTER
-// is lookup.h or value.h.
+// column_cast: a cast that is a transposition, to elements of 16 bits or more. A tile holds
+// lines of src unchanged, by aligned pieces of 16 bytes, each of which is read once. A
+// work-item then gathers the elements of 16 aligned bytes of dst from as many of these rows,
+// wherever they begin, and converts them: nothing is shifted or stored in the tile a second
+// time. CONVERTER is lookup.h or value.h.
 //
 // src is dense along axis a, and dst along axis b. Blocks go in bands (see common.h). The tile has
 // ROWS rows of params->span pieces, for ta elements that begin anywhere in the first one, and
-// 1<<params->flat work-items read a row. A work-item's 16 bytes are in lines of dst that are LINES
-// apart, which begin alike: so it finds out once where rows are.
+// 1<<params->flat work-items read a row. A work-item's 16 bytes are in lines of dst that are
+// LINES apart and begin at the same offset, so it locates the rows once.
 //
-// Where lines of dst do not begin on sectors, blocks overlap along b (step is less than ROWS), so
-// that a sector of dst is one block's, and only those at a line's own ends are in part.
+// Where lines of dst do not begin at sectors, blocks overlap along b (step is less than ROWS),
+// so that one block writes all of a sector, except at a line's own ends.
 
 #include "kernel.h"
 #include "conversions.h"
@@ -21,14 +21,14 @@
 #define UNIT_LOG (DBITS == 32 ? 2 : DBITS == 16 ? 3 : 4)
 #define ROWS (1 << ROWS_LOG)
 #define UNITS_LOG (ROWS_LOG - UNIT_LOG) // of 16 bytes in a line
-#define LINES (GROUP >> UNITS_LOG)      // of dst that are written at once
-#define NEAR (UNITS_LOG < 3 ? UNITS_LOG : 3) // of 32 work-items, so many are along a line
+#define LINES (GROUP >> UNITS_LOG)      // lines of dst in one pass
+#define NEAR (UNITS_LOG < 3 ? UNITS_LOG : 3) // of 32 work-items, this many are along a line
 #define PIECE (128 / SBITS)    // elements in 16 bytes of src
 #define PIECE_LOG (SBITS == 16 ? 3 : 4)
-#define TOOK (TOGETHER * EACH / UNIT) // lines of which a work-item converts 16 bytes at once
+#define TOOK (TOGETHER * EACH / UNIT) // lines in which a work-item converts 16 bytes in one pass
 
-// slot is where a row begins: neighbouring work-items take elements of rows that are UNIT apart,
-// from different banks, if a row has any number of slots.
+// slot is where a row begins: adjacent work-items read elements of rows that are UNIT apart,
+// from different banks whatever the size of a row.
 DEVICE u32 PASTE(NAME, _slot)(u32 pieces, u32 row) { return row * pieces + (row >> UNIT_LOG); }
 
 // rows reads the pieces of nb lines, which have na elements from position s on. full: every
@@ -39,7 +39,7 @@ INLINED void PASTE(NAME, _rows)(SHARED_POINTER u128 *tile, GLOBAL const u8 *src,
 	const i64 skip = step * params->sb * (SBITS / 8);
 	const u32 slots = PASTE(NAME, _slot)(pieces, step); // it is a multiple of UNIT
 	u32 y = LOCAL_ID >> width;
-	i64 at = (s + MIN(x * PIECE, na - 1) + y * params->sb) * (SBITS / 8); // of an element in the piece
+	i64 at = (s + MIN(x * PIECE, na - 1) + y * params->sb) * (SBITS / 8); // byte offset of an element in the piece
 	SHARED_POINTER u128 *to = tile + PASTE(NAME, _slot)(pieces, y) + x;
 	ROLLED
 	while (y < own) {
@@ -47,7 +47,7 @@ INLINED void PASTE(NAME, _rows)(SHARED_POINTER u128 *tile, GLOBAL const u8 *src,
 		UNROLL
 		for (u32 k = 0; k < AHEAD; k++) { // loads first: they overlap
 			piece[k] = *(GLOBAL const u128 *)(src + (at & -16));
-			at += full || y + (k + 1) * step < own ? skip : 0; // of rows that are not there, the last one is read
+			at += full || y + (k + 1) * step < own ? skip : 0; // for absent rows, the last one is read
 		}
 		LOADED_WHOLE();
 		UNROLL
@@ -61,8 +61,8 @@ INLINED void PASTE(NAME, _rows)(SHARED_POINTER u128 *tile, GLOBAL const u8 *src,
 	}
 }
 
-// columns writes what becomes of the tile's na columns, to dst from position d on. follows:
-// the block before has written the first sector.
+// columns converts the tile's na columns and writes them to dst from position d on. follows:
+// the previous block has written the first sector.
 INLINED void PASTE(NAME, _columns)(GLOBAL u8 *dst, SHARED_POINTER const u128 *tile, CONSTANT Params *params, i64 d, u32 s, u32 na, u32 nb, u32 follows KNOWN) {
 	const u32 warp = LOCAL_ID / 32;
 	const u32 unit = (LOCAL_ID & ((1 << NEAR) - 1)) | (warp & ((1 << (UNITS_LOG - NEAR)) - 1)) << NEAR;
@@ -70,10 +70,10 @@ INLINED void PASTE(NAME, _columns)(GLOBAL u8 *dst, SHARED_POINTER const u128 *ti
 	const i64 at = d + first * params->da;
 	const u32 phase = (u32)at % SECTOR, pieces = params->span, sb = (u32)params->sb;
 	const i32 begin = (i32)(unit * UNIT - phase);
-	const i32 from = MAX(-begin, 0), until = MIN((i32)nb - begin, UNIT); // elements that are dst's
+	const i32 from = MAX(-begin, 0), until = MIN((i32)nb - begin, UNIT); // elements in dst
 	const u32 end = until > 0 && (unit >= SECTOR / UNIT || !follows) ? na : 0;
 	const u32 whole = from == 0 && until == UNIT ? end : 0;
-	Local row[UNIT]; // where a work-item's element is in it
+	Local row[UNIT]; // address of a work-item's element in each row
 	UNROLL
 	for (i32 j = 0; j < UNIT; j++) {
 		const u32 y = (u32)MIN(MAX(begin + j, 0), (i32)nb - 1);

@@ -1,25 +1,23 @@
-// What all kernels share: the parameters of a launch, and how a flat number is
-// taken apart into indices.
+// What all kernels share: the parameters of a launch, and the decomposition of a flat index
+// into indices.
 //
 // A launch covers its elements with blocks, numbered in one dimension. A
-// work-group does the blocks GROUP_ID, GROUP_ID+GROUPS, ...: any number of
-// groups will do. Steps and bases count elements of the kernel's width.
+// work-group does the blocks GROUP_ID, GROUP_ID+GROUPS, ...: any number of groups works. Steps
+// and bases count elements of the kernel's width.
 
 #pragma once
 #include "dialect.h"
 
-// Axis is one digit of a flat number: an extent, the magic that divides by it
-// (see quotient), and the step that either side makes.
+// Axis is one digit of a flat index: an extent, the magic that divides by it (see quotient),
+// and the step on either side.
 typedef struct {
 	u32 n, magic, shift, unused;
 	i64 d, s;
 } Axis;
 
-// Params is followed by its axes: first the outer ones, which are taken from a
-// block's number, then inner, which are from an item's number within the block,
-// then run, from an element's number within a run; each innermost first. Axis 0
-// counts the blocks along the cut axis, so that its steps are those of cut
-// indices.
+// Params is followed by its axes: outer axes decompose a block's index, inner axes an item's
+// index within the block, run axes an element's index within a run; each innermost first. Axis
+// 0 counts the blocks along the cut axis, so its steps are those of cut indices.
 typedef struct {
 	u32 blocks;
 	u32 outer, inner, run; // numbers of axes
@@ -30,7 +28,7 @@ typedef struct {
 	i64 extent;            // of the cut axis
 	i64 d, s;              // steps of the cut axis
 	i64 length;            // elements in a run
-	// Of kernels that work on tiles and blocks: see there.
+	// For kernels of tiles and blocks: see there.
 	u32 na, nb, ta, tb;
 	i64 da, sa, db, sb;
 	u32 step, rows; // of blocks along b: see banded_of
@@ -44,8 +42,8 @@ typedef struct {
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
 
-// A function that must not be a call: what it does with its arguments is done once,
-// by the compiler or in front of a loop.
+// A function that must be inlined: the compiler evaluates what depends on its arguments alone
+// once, or hoists it out of a loop.
 #define INLINED DEVICE __attribute__((always_inline))
 
 // Loops over axes are short: unrolled, they would be most of a program.
@@ -60,15 +58,15 @@ DEVICE u32 quotient(u32 x, CONSTANT Axis *a) {
 	return ((u32)(((u64)x * a->magic) >> 32) + x) >> a->shift;
 }
 
-// digit takes the lowest digit off a flat number.
+// digit splits the lowest digit off a flat index.
 DEVICE u32 digit(u32 *rest, CONSTANT Axis *a) {
 	u32 x = *rest, q = quotient(x, a);
 	*rest = q;
 	return x - q * a->n;
 }
 
-// Tile is where a block of ta x tb indices of axes a and b begins on either side,
-// and how many of them there are in it.
+// Tile is a block of ta x tb indices of axes a and b: its begin on either side, and the number
+// of its indices that exist.
 typedef struct {
 	i64 d, s;
 	u32 na, nb;
@@ -92,11 +90,11 @@ DEVICE Tile tile_of(CONSTANT Params *params, u32 block, i64 d, i64 s) {
 	return t;
 }
 
-// banded_of is tile_of where blocks go in bands along axis a, so that those that are under way
-// at a time lie together on both sides. Outer axis 0 counts a band's blocks along b, 1 those
-// along a, 2 the bands. Blocks are step indices apart along b, and may overlap. row is a block's
-// number along b: of rows; the last band may have more, in which there is nothing. third is its
-// number along outer axis 3.
+// banded_of is tile_of for blocks ordered in bands along axis a: concurrent blocks are close
+// together on both sides. Outer axis 0 counts a band's blocks along b, 1 those along a, 2 the
+// bands. Blocks are step indices apart along b, and may overlap. row is a block's index along
+// b, below rows; the last band may have more, which are empty. third is its index along outer
+// axis 3.
 DEVICE Tile banded_of(CONSTANT Params *params, u32 block, i64 d, i64 s, u32 *row, u32 *third) {
 	CONSTANT Axis *axes = AXES(params);
 	Tile t;
@@ -138,6 +136,6 @@ DEVICE u32 cuts_of(CONSTANT Params *params, u32 first) {
 }
 DEVICE u32 items_of(CONSTANT Params *params, u32 first) { return cuts_of(params, first) * params->flat; }
 
-// An item of several elements has them at indices of the cut axis that are so far
-// apart, where a block has so many indices of it.
+// The elements of an item are that far apart along the cut axis, where a block has that many
+// indices of it.
 #define APART(cuts) (((cuts) + ITEMS - 1) / ITEMS)

@@ -1,4 +1,4 @@
-// conversions: what kernels share that convert elements by value.
+// conversions: shared by kernels that convert elements by value.
 
 #pragma once
 #include "pieces.h"

@@ -12,8 +12,8 @@ typedef u32 u128 __attribute__((ext_vector_type(4)));
 typedef u64 u64x2 __attribute__((ext_vector_type(2)));
 
 #define GLOBAL
-// STORE_GLOBAL says that it writes global memory, which clang does not see of all pointers that
-// loops move.
+// STORE_GLOBAL names global memory explicitly: clang cannot prove it for all pointers that
+// loops advance.
 #define STORE_GLOBAL(type, to, v) (*(__attribute__((address_space(1))) type *)(to) = (v))
 #define CONSTANT const
 #define SHARED(type, name, count) __attribute__((shared)) type name[count]
@@ -22,14 +22,14 @@ typedef u64 u64x2 __attribute__((ext_vector_type(2)));
 #define RESTRICT __restrict__
 #define KERNEL_OF(size, live) extern "C" __attribute__((global)) __attribute__((launch_bounds(size, live)))
 #define KERNEL(size) KERNEL_OF(size, 0)
-// IN_ORDER(1) leaves a kernel's blocks of code in their order, so that threads that left a loop's
-// body early wait at its end for the others.
+// IN_ORDER(1) leaves a kernel's blocks of code in their order, so that threads that leave a
+// loop's body early reconverge at its end.
 #define IN_ORDER_0
 #define IN_ORDER_1 __attribute__((minsize))
 #define IN_ORDER(yes) PASTE(IN_ORDER_, yes)
-// A launch's parameters are an argument by value, of room for ROOM axes: no launch waits
-// for their upload. The compiler leaves them where the driver puts them, if all that is
-// done with a pointer to them is to add to it, and to load.
+// A launch's parameters are an argument by value, with room for ROOM axes: no launch waits for
+// an upload. The compiler does not copy them if a pointer to them is used for additions and
+// loads only.
 #define ENTRY \
 	typedef struct { Params params; Axis axes[ROOM]; } PASTE(NAME, _parameters); \
 	INLINED void PASTE(NAME, _body)(u8 *dst, const u8 *src, const Params *params, ARGUMENTS); \
@@ -58,8 +58,8 @@ typedef u64 u64x2 __attribute__((ext_vector_type(2)));
 #define AS_FLOAT(x) __builtin_bit_cast(float, (u32)(x))
 #define AS_BITS(x) __builtin_bit_cast(u32, (float)(x))
 
-// Conversions that processors have an instruction for, which saturate; what becomes of
-// NaN is open, but 0 as an integer. See floats.h for devices without.
+// Conversions by one instruction, which saturate. NaN becomes 0 as an integer, and is
+// unspecified otherwise. See floats.h for devices without them.
 #define HALF_OF(x) __builtin_bit_cast(unsigned short, (_Float16)AS_FLOAT(x))
 #define FLOAT_OF(h) AS_BITS((float)__builtin_bit_cast(_Float16, (u16)(h)))
 #define HALVES_LESS(a, b) halves_less(a, b) // of two halves, two others
@@ -67,8 +67,7 @@ typedef u64 u64x2 __attribute__((ext_vector_type(2)));
 #define NEAREST_OF(x) __nvvm_f2i_rn(AS_FLOAT(x))
 #define CARDINAL_OF(x) ((u32)__nvvm_f2ui_rz(AS_FLOAT(x)))
 
-// Arithmetic on the bits of floats (see arithmetic.h). That compilers do not fuse it is up to
-// their options.
+// Arithmetic on the bits of floats (see arithmetic.h). Compiler options forbid fusing.
 #define SUM_OF(a, b) AS_BITS(__nvvm_add_rn_f(AS_FLOAT(a), AS_FLOAT(b)))
 #define PRODUCT_OF(a, b) AS_BITS(__nvvm_mul_rn_f(AS_FLOAT(a), AS_FLOAT(b)))
 #define QUOTIENT_OF(a, b) AS_BITS(__nvvm_div_rn_f(AS_FLOAT(a), AS_FLOAT(b)))
@@ -84,14 +83,14 @@ DEVICE u32 halves_less(u32 a, u32 b) {
 	return v;
 }
 
-// The lower word of hi:lo >> s, of the lowest five bits of s.
+// The lower word of hi:lo >> s, for the lowest five bits of s.
 DEVICE u32 funnel(u32 lo, u32 hi, u32 s) {
 	u32 v;
 	asm("shf.r.wrap.b32 %0, %1, %2, %3;" : "=r"(v) : "r"(lo), "r"(hi), "r"(s));
 	return v;
 }
 
-// The bits of a where the mask has ones, else those of b.
+// The bits of a where the mask has ones, otherwise the bits of b.
 DEVICE u32 choose(u32 mask, u32 a, u32 b) {
 	u32 v;
 	asm("lop3.b32 %0, %1, %2, %3, 0xca;" : "=r"(v) : "r"(mask), "r"(a), "r"(b));
@@ -104,12 +103,12 @@ DEVICE u32 pack_bytes(u32 a, u32 b, u32 c, u32 d) {
 	return __nvvm_prmt(__nvvm_prmt(a, b, 0x0040), __nvvm_prmt(c, d, 0x0040), 0x5410);
 }
 
-// Between the loads of 16 bytes and their use: else clang may split them.
+// Between loads of 16 bytes and their use: otherwise clang may split the loads.
 #define LOADED_WHOLE() asm volatile("" ::: "memory")
 
-// At the end of a loop's body, behind what only some work-items do: without, the compiler
-// puts what begins the next round in front of that, and the others begin it alone, if
-// the assembler does not mend it. (No block has 0 indices.)
+// At the end of a loop's body, behind code that some work-items skip: without it, the compiler
+// moves the start of the next round in front of that code, and the others begin the round alone
+// unless the assembler repairs it. (No block has 0 indices.)
 #define TOGETHER_AGAIN(params) \
 	if ((params)->cut == 0) { \
 		asm volatile(""); \
@@ -123,32 +122,31 @@ DEVICE u32 bytes_of(u32 lo, u32 hi, u32 selector) { return __nvvm_prmt(lo, hi, s
 // The top bits of such bytes, each eight times.
 DEVICE u32 signs_of(u32 lo, u32 hi, u32 selector) { return __nvvm_prmt(lo, hi, selector | 0x8888); }
 
-// A word of ones from bit n on: none from 32 on.
+// A word of ones from bit n on: none if n is 32 or more.
 DEVICE u32 ones_above(u32 n) {
 	u32 v;
 	asm("shl.b32 %0, %1, %2;" : "=r"(v) : "r"(0xffffffff), "r"(n)); // in C, only up to 31
 	return v;
 }
 
-// A condition that mostly holds: what depends on it is laid out in line, where work-items
-// that skip it wait for the others.
+// A condition that mostly holds: the code that depends on it is laid out in line, where
+// work-items that skip it reconverge.
 #define LIKELY(x) __builtin_expect(x, 1)
 
-// What is computed from x is computed again for each block, instead of being kept in
-// registers.
+// Computes from x again for each block, instead of keeping the result in registers.
 #define FRESH(x) asm volatile("" : "+r"(x))
 #define FRESH64(x) asm volatile("" : "+l"(x))
 
-// Local is an address of local memory, of 32 bits: half of what it takes to add to a
-// pointer. local_of makes one of a pointer.
+// Local is an address of local memory, of 32 bits: additions cost half as much as on a pointer.
+// local_of makes one of a pointer.
 typedef u32 Local;
 DEVICE Local local_of(const void *p) { return (u32)(u64)(__attribute__((address_space(3))) const void *)p; }
-DEVICE Local local_at(Local p, u32 i, u32 size) { // the address of element i: in C, of two instructions
+DEVICE Local local_at(Local p, u32 i, u32 size) { // the address of element i: in C, two instructions
 	Local v;
 	asm("mad.lo.u32 %0, %1, %2, %3;" : "=r"(v) : "r"(i), "r"(size), "r"(p));
 	return v;
 }
-// LOCAL_VALUE is one so many bytes further on, which is a part of the instruction if it is constant.
+// LOCAL_VALUE is the value that many bytes further on, a part of the instruction if constant.
 #define LOCAL_VALUE(type, at, bytes) (*(__attribute__((address_space(3))) const type *)((u64)(at) + (bytes)))
 #define LOCAL_PLACE(type, at, bytes) (*(__attribute__((address_space(3))) type *)((u64)(at) + (bytes)))
 DEVICE u32 local_8(Local at) {

@@ -1,11 +1,10 @@
 // dense: casts between elements that are dense on both sides. CONVERTER, lookup.h or value.h,
-// defines PREPARE and CONVERT(out, words) of TOGETHER items, of ITEMS at a time.
+// defines PREPARE and CONVERT(out, words) of TOGETHER items, ITEMS at a time.
 //
 // An item is EACH elements: 16 bytes of the side with the wider elements, ITEM_D bits of
-// dst and ITEM_S of src, in pieces (pieces.h). Items lie at multiples of their size in dst;
-// the first and the last of a run may be dst's in part. The flat number of an item counts
-// runs' items, whose step is EACH. If params->ta is 1, items lie at multiples of their size
-// in src, too.
+// dst and ITEM_S of src, in pieces (pieces.h). Items lie at multiples of their size in dst; the
+// first and the last of a run may be partial. The flat index of an item counts runs' items,
+// whose step is EACH. If params->ta is 1, items lie at multiples of their size in src, too.
 
 #include "kernel.h"
 #include "conversions.h"
@@ -13,24 +12,24 @@
 
 #define RAW MAX(1, ITEM_S / 32) // words of an item in src
 #define OUT MAX(1, ITEM_D / 32) // and in dst
-#define FEWER 2 // of items that are not whole, or begin anywhere in src: of more, the places would take too many registers
-#define BASE 64 // what positions in a block are counted from is a multiple of that
+#define FEWER 2 // partial items, or items that begin anywhere in src: places of more would need too many registers
+#define BASE 64 // positions in a block are relative to a multiple of it
 #define UNIT MAX(EACH, 32 / DBITS) // elements of whole items and whole words
-#define READ (UNIT_S / SBITS) // elements of src that are read at once, where items begin anywhere
+#define READ (UNIT_S / SBITS) // elements of src in one load, where items begin anywhere
 #define SHIFT_OF(n) ((n) == 2 ? 1 : (n) == 4 ? 2 : (n) == 8 ? 3 : (n) == 16 ? 4 : (n) == 32 ? 5 : 6)
-#define BYTES(n, bits) ((bits) >= 8 ? (n) * ((bits) / 8) : (n) >> ((bits) == 4 ? 1 : 2)) // of elements that fill them
+#define BYTES(n, bits) ((bits) >= 8 ? (n) * ((bits) / 8) : (n) >> ((bits) == 4 ? 1 : 2)) // of elements that fill n bits
 
-// Place is an item: slots [begin, end) of its elements are dst's. Element 0 is at d in
-// dst, and at s in src. It is alone if no other run has bits of the words that it is in:
-// else all work-items merge theirs into them.
+// Place is an item: slots [begin, end) of its elements exist in dst. Element 0 is at d in dst,
+// and at s in src. It is alone if no other run has bits in its words; otherwise all work-items
+// merge their bits into them.
 typedef struct {
 	i32 d, s;
 	u32 begin, end, alone;
 } PASTE(NAME, _place);
 #define PLACE PASTE(NAME, _place)
 
-// place finds an item. Positions count from the block's base; run is the number of
-// elements in a run, or in what is left of it.
+// place finds an item. Positions are relative to the block's base; run is the number of
+// elements in a run, or in its remaining part.
 INLINED PLACE PASTE(NAME, _find)(CONSTANT Params *params, u32 first, u32 item, u32 run, i32 d, i32 s) {
 	PLACE p;
 	u32 number = item, before = first; // items of the run
@@ -58,14 +57,14 @@ INLINED PLACE PASTE(NAME, _find)(CONSTANT Params *params, u32 first, u32 item, u
 	return p;
 }
 
-// Across is what is read of src for an item that begins anywhere: it lies from a bit of lo
-// on, and goes on in hi.
+// Across is the part of src that is read for an item that begins anywhere: it begins at a bit
+// of lo and continues in hi.
 typedef struct {
 	PASTE(Piece, UNIT_S) lo, hi;
 	u32 bit;
 } PASTE(NAME, _across);
 
-// read reads what is dst's of an item: something.
+// read reads the existing elements of an item, at least one.
 INLINED PASTE(NAME, _across) PASTE(NAME, _read)(GLOBAL const u8 *src, const PLACE p) {
 	PASTE(NAME, _across) x;
 	GLOBAL const PASTE(Piece, UNIT_S) *from = (GLOBAL const PASTE(Piece, UNIT_S) *)src;
@@ -75,8 +74,8 @@ INLINED PASTE(NAME, _across) PASTE(NAME, _read)(GLOBAL const u8 *src, const PLAC
 	return x;
 }
 
-// gather finds and reads FEWER items, the first with the given number, of so many. Where the
-// compiler inlines it: inlined early, PoCL 3.1 (LLVM 15) loses the first word of some items.
+// gather finds and reads FEWER items of a given number of items, the first with the given
+// index. Inlined late: inlined early, PoCL 3.1 (LLVM 15) loses the first word of some items.
 DEVICE void PASTE(NAME, _gather)(u32 *raw, PLACE *place, GLOBAL const u8 *from, CONSTANT Params *params, u32 first, u32 item, u32 left, u32 run, i32 d, i32 s) {
 	PASTE(Piece, ITEM_S) piece[FEWER];
 	PASTE(NAME, _across) across[FEWER];
@@ -115,7 +114,7 @@ INLINED void PASTE(NAME, _write)(GLOBAL u8 *to, const u32 *out) {
 	*(GLOBAL PASTE(Piece, ITEM_D) *)to = PASTE(piece_, ITEM_D)(out);
 }
 
-// write_part stores what is dst's of an item.
+// write_part stores the existing elements of an item.
 INLINED void PASTE(NAME, _write_part)(GLOBAL u8 *to, const u32 *out, const PLACE p) {
 	to += BYTES(p.d, DBITS);
 	if (p.alone) {
@@ -153,8 +152,8 @@ INLINED void PASTE(NAME, _write_part)(GLOBAL u8 *to, const u32 *out, const PLACE
 #endif
 }
 
-// Many is where a block's items lie one after the other, at multiples of their size on
-// both sides: items [begin, end) are whole and alone, and item 0 is at to and from.
+// Many describes a block whose items are contiguous, at multiples of their size on both sides:
+// items [begin, end) are whole and alone, and item 0 is at to and from.
 typedef struct {
 	GLOBAL u8 *to;
 	GLOBAL const u8 *from;

@@ -1,7 +1,6 @@
-// dequantize: what scaling does, of codes of 2 to 8 bits that lie densely along a row, which
-// has its terms in common. An item is two units of 16 bytes of dst, of EACH elements. Between
-// them lie params->ta - 1 units of other items, so that work-items next to each other store next
-// to each other.
+// dequantize: scaling for codes of 2 to 8 bits that are dense along a row, with the same terms
+// along it. An item is two units of 16 bytes of dst, of EACH elements. Between them lie
+// params->ta - 1 units of other items, so that adjacent work-items store adjacent units.
 
 #include "kernel.h"
 #include "conversions.h"
@@ -13,16 +12,16 @@
 #define RAW MAX(1, ITEM_S / 32) // words of a unit in src
 #define ONES (0xff >> (8 - SBITS))
 
-// CODE is code k of a unit, with the bits of above over it: by the instruction that takes the
-// code out of its word, where the device has such.
+// CODE is code k of a unit, with the bits of above over it: by the instruction that extracts
+// the code from its word, where the device has one.
 #if SBITS == 8 && BYTES_OF
 #define CODE(raw, k, above) bytes_of(raw[(k) / 4], above, 0x7650 + (k) % 4)
 #else
 #define CODE(raw, k, above) ((raw[(k) * SBITS / 32] >> ((k) * SBITS % 32) & ONES) | (above))
 #endif
 
-// whole makes floats of integers, less a zero point of at most 16 bits: below the bits of
-// 2^23 an integer is added to it, and all differences are exact.
+// whole makes floats of integers, less a zero point of at most 16 bits: an integer in the low
+// bits of 2^23 is added to it, and all differences are exact.
 INLINED void PASTE(NAME, _whole)(u32 *v, const u32 *raw, u32 sign, i32 zero) {
 	const float none = 0x1p23f + (float)((i32)sign + zero);
 	u32 biased[RAW];
@@ -35,7 +34,7 @@ INLINED void PASTE(NAME, _whole)(u32 *v, const u32 *raw, u32 sign, i32 zero) {
 	}
 }
 
-// write makes a unit of dst. nans: there may be a NaN among the numbers.
+// write computes a unit of dst. nans: there may be a NaN among the numbers.
 INLINED void PASTE(NAME, _write)(GLOBAL u8 *to, u32 *v, u32 nans, const Number becomes) {
 #if DBITS == 32
 	if (nans) {
@@ -69,7 +68,7 @@ INLINED void PASTE(NAME, _write)(GLOBAL u8 *to, u32 *v, u32 nans, const Number b
 }
 
 ENTRY {
-	SHARED(u32, table, 256); // of codes that are no integers: their floats
+	SHARED(u32, table, 256); // for codes that are not integers: their floats
 	CONSTANT Meanings *meanings = MEANINGS(params);
 	const Number is = number_of(meanings->src), becomes = number_of(meanings->dst), z = number_of(meanings->zero);
 	const u32 integers = is.kind <= KIND_INT, sign = is.kind == KIND_INT ? 1u << (SBITS - 1) : 0;

@@ -1,5 +1,5 @@
-// dialect: the prelude of a dialect. Source has the one that is asked for here; for whoever reads
-// or compiles a header by itself, kernels are C++.
+// dialect: the prelude of a dialect. Source replaces it by the prelude that is asked for; a
+// header read or compiled by itself is C++.
 
 #pragma once
 #include "host.h"

@@ -1,5 +1,5 @@
-// divisor: several quotients by the same number, as its reciprocal where a product and a sum can
-// be fused. A division then takes no branch, so that several go on at a time.
+// divisor: several quotients by the same number, by its reciprocal where a product and a sum
+// can be fused. A division is then free of branches, so that several overlap.
 
 #pragma once
 #include "arithmetic.h"
@@ -7,8 +7,8 @@
 #ifdef FUSED
 typedef struct { float by, inverse, scale; } Divisor;
 
-// divisor_of moves a divisor that is not 2^-48 to 2^48 towards 1, and what it divides with it: its
-// reciprocal is not subnormal, nor is the remainder of a quotient that counts rounded.
+// divisor_of scales a divisor outside 2^-48 to 2^48 towards 1, and its dividend with it: then
+// its reciprocal is not subnormal, nor is the remainder of a quotient whose rounding matters.
 DEVICE Divisor divisor_of(u32 by) {
 	const u32 magnitude = by & ~FLOAT_SIGN, least = (127 - 48) << 23, most = (127 + 48) << 23;
 	Divisor d;
@@ -18,10 +18,10 @@ DEVICE Divisor divisor_of(u32 by) {
 	return d;
 }
 
-// divided is a quotient as codes of 8 bits show it: that of QUOTIENT_OF from 2^-39 to 2^19. What is
-// less may be less, or zero, and what is more may be more, or infinite, with the same sign. Two
-// corrections by the remainder: the first leaves an error below one unit in the last place, the
-// second makes it the nearest float (P. Markstein, 1990).
+// divided is a quotient as precise as codes of 8 bits can show: equal to QUOTIENT_OF from 2^-39
+// to 2^19. Below, it may be smaller, or zero, and above, larger, or infinite, with the same
+// sign. Two corrections by the remainder: the first leaves an error below one unit in the last
+// place, the second makes it the nearest float (P. Markstein, 1990).
 DEVICE u32 divided(u32 a, const Divisor d) {
 	const float x = AS_FLOAT(a) * d.scale, near = x * d.inverse;
 	const float nearer = FUSED(FUSED(-near, d.by, x), d.inverse, near);

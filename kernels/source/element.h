@@ -1,8 +1,8 @@
-// element: ITEMS elements per item, which are apart along the cut axis alone, so that
-// one look at the other axes will do. Neighbouring work-items write neighbouring
-// elements of dst's innermost axis. ELEMENTS says how an element is loaded and what becomes of
-// it: copy.h; spread.h, by which each is stored several times; or cast.h and map.h, with which
-// blocks of CPUs that are dense on both sides are a loop that compilers make vectors of.
+// element: ITEMS elements per item, which are apart along the cut axis alone, so the other axes
+// are decomposed once. Adjacent work-items write adjacent elements of dst's innermost axis.
+// ELEMENTS defines how an element is loaded and converted: copy.h; spread.h, which stores each
+// several times; or cast.h and map.h, for which blocks that are dense on both sides are a loop
+// that CPU compilers vectorize.
 
 #include "kernel.h"
 #include ELEMENTS
@@ -14,8 +14,7 @@
 #define TWICE (!CAST && DBITS < 128)
 #endif
 
-// MOVE moves those of an item's elements that there are: loads first, so that they
-// overlap.
+// MOVE moves the existing elements of an item: loads first, so that they overlap.
 #define MOVE(there) \
 	LOADED value[ITEMS]; \
 	UNROLL \

@@ -1,11 +1,11 @@
 // exchange: how squares of elements in registers are transposed. squares.h and batch.h have
-// LINES lines of VEC words each in r: TRANSPOSE transposes each square of as many lines as
-// elements in a word.
+// LINES lines of VEC words each in r: TRANSPOSE transposes each square; a square has as many
+// lines as a word has elements.
 
 #include "common.h"
 
-// EXCHANGE exchanges the high halves of fields of a, which are twice that many bits
-// wide, and the low halves of b's.
+// EXCHANGE exchanges the high halves of the fields of a, which are twice that many bits wide,
+// with the low halves of the fields of b.
 #define BYTES(a, b, low, high)             \
 	{                                      \
 		const u32 t = bytes_of(a, b, low); \
@@ -23,10 +23,9 @@
 #define EXCHANGE4(a, b) BITS(a, b, 4, 0x0f0f0f0f)
 #define EXCHANGE2(a, b) BITS(a, b, 2, 0x33333333)
 
-#define ROW(k) (r + (k) * VEC) // what a work-item has of a line
+#define ROW(k) (r + (k) * VEC) // a work-item's words of a line
 
-// SWAP does so with all pairs of lines that are as far apart as elements of that many
-// bits are.
+// SWAP exchanges all pairs of lines whose distance is the number of elements in that many bits.
 #define SWAP(bits)                                                      \
 	UNROLL                                                              \
 	for (u32 k = 0; k < LINES; k++) {                                   \

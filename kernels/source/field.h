@@ -1,20 +1,19 @@
-// field: words of dst that fields of a few bits, at some pitch on both sides, are in. A run
-// has params->na fields of params->nb bits each, the axis run[0] has their pitch as its
-// extent and src's as its step; elements are single bits. What is between fields in dst is
-// kept. If params->ta is 1, four fields are in a word on either side. Then params->da has
-// ones where fields are, from the first one of a run on, sb where four of them are in src,
-// and db and tb are keep and turns of near. sa is the largest multiple of the pitch that
-// is not above GROUP.
+// field: words of dst that hold fields of a few bits, at some pitch on both sides. A run has
+// params->na fields of params->nb bits each, the axis run[0] has their pitch as its extent and
+// src's as its step; elements are single bits. Bits between fields in dst are kept. If
+// params->ta is 1, four fields are in a word on either side. Then params->da has ones where
+// fields are, from the first one of a run on, sb where four of them are in src, and db and tb
+// are keep and turns of near. sa is the largest multiple of the pitch up to GROUP.
 
 #include "kernel.h"
 
-// bits reads the bits from a bit of src on, of which so many are wanted.
+// bits reads the given number of bits from a bit of src on.
 DEVICE u32 PASTE(NAME, _bits)(GLOBAL const u32 *from, u32 at, u32 wanted) {
 	return funnel(from[at >> 5], from[(at + wanted - 1) >> 5], at & 31);
 }
 
-// near is four fields of src's pitch at dst's: in two stages, in which those that keep does
-// not name turn round the word.
+// near moves four fields from src's pitch to dst's: in two stages, in which the fields outside
+// keep rotate within the word.
 INLINED u32 PASTE(NAME, _near)(u32 v, u32 fields, u64 keep, u32 turns) {
 	const u32 a = (u32)keep, b = (u32)(keep >> 32);
 	u32 x = v & fields, y = x & ~a;
@@ -23,8 +22,9 @@ INLINED u32 PASTE(NAME, _near)(u32 v, u32 fields, u64 keep, u32 turns) {
 	return (x & b) | funnel(y, y, turns >> 5);
 }
 
-// Words is where words of a run begin: the first field that may be in the first of them, at
-// bit begin of it, and how many there are from that one on (below 0: the run ends before).
+// Words says where words of a run begin: the first field that may be in the first word, the bit
+// begin at which it begins, and the number of fields from there on (below 0: the run ends
+// before).
 typedef struct {
 	GLOBAL u32 *to;
 	GLOBAL const u32 *from; // the word of src that has the field's first bit, phase
@@ -32,7 +32,7 @@ typedef struct {
 	i32 begin, left;
 } PASTE(NAME, _Words);
 
-// words finds those from the given one on of a run that begins at d and s. (In as many
+// words finds the words, from a given one on, of a run that begins at d and s. (In as many
 // words as the pitch has bits there are 32 fields.)
 DEVICE PASTE(NAME, _Words) PASTE(NAME, _words)(GLOBAL u8 *dst, GLOBAL const u8 *src, CONSTANT Params *params, CONSTANT Axis *run, i64 d, i64 s, u32 word) {
 	PASTE(NAME, _Words) w;
@@ -69,7 +69,7 @@ ENTRY {
 		const u32 left = items_of(params, first);
 		PASTE(NAME, _Words) w = PASTE(NAME, _words)(dst, src, params, run, d, s, flat ? first * params->cut : 0);
 		u32 f = 0, down = 0, up = 0, all = 0;
-		i32 at = 0; // where field f begins in the word
+		i32 at = 0; // begin of field f in the word
 		for (u32 item = LOCAL_ID < apart ? LOCAL_ID : left; item < left; item += apart, f += steps) {
 			u32 k = item;
 			if (!flat) {
@@ -88,7 +88,7 @@ ENTRY {
 			if ((i32)f >= w.left || at >= 32) {
 				continue;
 			}
-			i32 more = MIN(w.left - (i32)f, 33), next = at; // a word has 33 at the most
+			i32 more = MIN(w.left - (i32)f, 33), next = at; // a word has at most 33
 			u32 value = 0, mask = all;
 			if (near) {
 				const i32 end = at + more * (i32)pitch;

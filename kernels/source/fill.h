@@ -2,7 +2,7 @@
 
 #include "kernel.h"
 
-// STORE stores those of an item's elements that there are.
+// STORE stores the existing elements of an item.
 #define STORE(there) \
 	UNROLL \
 	for (u32 j = 0; j < ITEMS; j++, first += dApart) { \

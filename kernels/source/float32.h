@@ -1,4 +1,4 @@
-// What kernels share that compute with elements: these as floats of 32 bits.
+// Shared by kernels that compute with elements: elements as floats of 32 bits.
 
 #include "kernel.h"
 #include "conversions.h"
@@ -16,8 +16,8 @@ INLINED u32 PASTE(NAME, _single)(GLOBAL const u8 *from, i64 at, const Number is)
 	return (u32)PASTE(NAME, _cast)(PASTE(NAME, _bits)(from, at, is.bits), is, number_of(SINGLE));
 }
 
-// read makes floats of 32 bits of n, of 16 or 32 bits, next to each other. What is not a
-// number is any such.
+// read converts n contiguous floats, of 16 or 32 bits, to floats of 32 bits. A NaN becomes any
+// NaN.
 INLINED void PASTE(NAME, _read)(u32 *v, GLOBAL const Piece128 *from, u32 n, const Number is) {
 	if (is.bits == 32) {
 		UNROLL

@@ -1,17 +1,16 @@
-// What casts of dense elements do with floats of 32 bits, as their bits. Rounding by
-// an addition takes no part in how a device treats subnormal numbers: what counts is
-// as large as a normal one.
+// What casts of dense elements do with floats of 32 bits, as their bits. Rounding by an
+// addition does not depend on how a device treats subnormal numbers: the added constant makes
+// them normal.
 
 #pragma once
 #include "numbers.h"
 
-// is_nan reports whether a float is not a number.
+// is_nan reports whether a float is NaN.
 DEVICE u32 is_nan(u32 x) { return (x & 0x7fffffff) > 0x7f800000; }
 
-// Fit is how floats are rounded to a smaller format of up to 16 bits: those that are
-// larger than most are taken for it, which is written as if the format's exponents went
-// on. least is the smallest normal number, step what a number and its pattern grow by with
-// its exponent, and nan the pattern of NaN.
+// Fit describes rounding to a smaller format of up to 16 bits: a magnitude above most becomes
+// most, whose exponent may exceed the format's. least is the smallest normal number, step what
+// a number and its pattern grow by with its exponent, and nan the pattern of NaN.
 typedef struct {
 	u32 most, nan, least, step, addend;
 } Fit;
@@ -21,7 +20,7 @@ DEVICE Fit fit_of(const Number to) {
 	const u32 mantissa = (u32)to.mantissa & 31;
 	const u32 sign = 1u << ((to.exponent + mantissa) & 31);
 	const u32 top = to.special == SPECIAL_IEEE ? 1u << mantissa : to.special == SPECIAL_ALL_ONES;
-	const u32 first = (u32)(128 - to.bias); // the exponent of least
+	const u32 first = (u32)(128 - to.bias); // exponent of least
 	const u32 drop = 23 - mantissa;
 	f.least = first << 23;
 	const u32 below = f.least - (1u << 23);
@@ -34,19 +33,19 @@ DEVICE Fit fit_of(const Number to) {
 	return f;
 }
 
-// fitted rounds a magnitude to the nearest number of a smaller format. Only the low bits
-// of what it returns count, and none if it is not a number.
+// fitted rounds a magnitude to the nearest number of a smaller format. Only the low bits of the
+// result are valid, and none for NaN.
 DEVICE u32 fitted(u32 a, const Fit f) {
 	a = MIN(a, f.most);
 	const u32 exponent = MAX(a, f.least) >> 23;
 	return AS_BITS(AS_FLOAT(a) + AS_FLOAT(exponent * f.step + f.addend));
 }
 
-// four_bytes puts the low bytes of four words together, the first one lowest.
+// four_bytes packs the low bytes of four words, the first one lowest.
 DEVICE u32 four_bytes(const u32 *v) { return pack_bytes(v[0], v[1], v[2], v[3]); }
 
-// float_of_integer converts an integer of 32 bits to the nearest float, or, if it is to
-// be rounded again, to one that is rounded as the integer would be: odd if not exact.
+// float_of_integer converts an integer of 32 bits to the nearest float, or, if it is to be
+// rounded again, to a float that later roundings treat like the integer: odd if not exact.
 DEVICE u32 float_of_integer(u32 v, u32 sign, u32 odd) {
 	const u32 negative = sign ? v & 0x80000000 : 0;
 	u32 m = negative ? 0 - v : v;
@@ -57,7 +56,7 @@ DEVICE u32 float_of_integer(u32 v, u32 sign, u32 odd) {
 }
 
 #ifndef INTEGER_OF
-// truncated is the integer part of a magnitude, or the largest integer of 32 bits; 0 of NaN.
+// truncated is the integer part of a magnitude, or the largest integer of 32 bits; 0 for NaN.
 DEVICE u32 truncated(u32 a) {
 	const u32 m = (a & 0x007fffff) | 0x00800000, power = a >> 23;
 	if (power >= 159) {
@@ -99,13 +98,13 @@ DEVICE u32 integer_of(u32 x, const Number to, u32 bits) {
 	return (u32)MIN(MAX(v, least), most);
 }
 
-// scale_up is what makes powers of two of magnitudes whose lower bits count.
+// scale_up is the addend that rounds a magnitude to a power of two.
 DEVICE u32 scale_up(const Number to) {
 	return to.direction == SCALE_UP ? 0x7fffff : to.direction == SCALE_NEAREST ? 0x400000 : 0;
 }
 
-// scale_of_float rounds a magnitude to a power of two, or the nearest that there is: 2^-127
-// to 2^127. What it returns of NaN does not count.
+// scale_of_float rounds a magnitude to a power of two, clamped to 2^-127 to 2^127. The result
+// for NaN is unspecified.
 DEVICE u32 scale_of_float(u32 a, u32 up) {
 	a = MAX(a, 0x00400000);
 	a = MIN(a, 0x7f000000);
@@ -113,15 +112,15 @@ DEVICE u32 scale_of_float(u32 a, u32 up) {
 	return (a + up + below) >> 23;
 }
 
-// exact_scale is NaN where there is none.
+// exact_scale is NaN where no scale equals the number.
 DEVICE u32 exact_scale(u32 a, u32 up) {
-	const u32 tiny = a < 0x00800000; // subnormal numbers count their unit
+	const u32 tiny = a < 0x00800000; // subnormal numbers are counted in units
 	const i32 power = (i32)(((tiny ? AS_BITS((float)a) : a) + up) >> 23) - (tiny ? 149 : 0);
 	return MIN((u32)power, 255);
 }
 
-// bfloat_of_number and half_of_number round to the nearest one. What becomes of NaN does not
-// count.
+// bfloat_of_number and half_of_number round to the nearest one. The result for NaN is
+// unspecified.
 DEVICE u32 bfloat_of_number(u32 x) { return (x + 0x7fff + (x >> 16 & 1)) >> 16; }
 
 DEVICE u32 half_of_number(u32 x, const Fit f) {
@@ -142,8 +141,8 @@ DEVICE u32 half_of_float(u32 x, const Fit f) {
 	return is_nan(x) ? (x >> 16 & 0x8000) | 0x7e00 : half_of_number(x, f);
 }
 
-// float_of_half is exact. Of NaN, what is to become an element of fewer bits is but NaN,
-// below 16 bits without its sign.
+// float_of_half is exact. A NaN that is to become an element of fewer bits stays a NaN, below
+// 16 bits without its sign.
 DEVICE u32 float_of_half(u32 h, u32 bits) {
 	const u32 a = h & 0x7fff, sign = (h & 0x8000) << 16;
 #ifdef FLOAT_OF

@@ -1,9 +1,8 @@
-// fold: puts that reduce, in the order of their elements. d is src's side, and s dst's. An
-// item owns elements of dst: of a line, whose places no other line's elements are put to,
-// those of a class, of which there are nb. It goes through all elements of the line, whose
-// axes are the run's, in the order of their indices, and leaves out those that go to
-// places of another class. Axes of items say which line it is, and what is left of an
-// item's number is its class. lo is the base of at.
+// fold: puts that reduce, in the order of their elements. d is src's side, and s dst's. An item
+// owns elements of dst: those of one class, of nb classes, in a line; no other line's elements
+// are put there. It goes through all elements of the line, whose axes are the run's, in the
+// order of their indices, and skips those that go to places of another class. Axes of items
+// identify the line; the remainder of an item's index is its class. lo is the base of at.
 
 #include "kernel.h"
 #include "numbers.h"

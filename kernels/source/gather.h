@@ -1,7 +1,7 @@
-// gather: chunks (see chunks.h) that are put together from elements anywhere in src. It
-// copies elements (DBITS equals SBITS), converts between a type below a byte and its
-// container, and fills (SBITS is 0: lo and hi hold the pattern, repeated). STEP 127 is for
-// rows along which src repeats one element.
+// gather: chunks (see chunks.h) that are assembled from elements anywhere in src. It copies
+// elements (DBITS equals SBITS), converts between a type below a byte and its container, and
+// fills (SBITS is 0: lo and hi hold the pattern, repeated). STEP 127 is for rows along which
+// src repeats one element.
 
 #include "kernel.h"
 
@@ -24,7 +24,8 @@ DEVICE u128 PASTE(NAME, _pattern)(u64 lo, u64 hi) {
 
 #else
 
-// Below a byte elements are many: those of a word are read together, else all of a chunk.
+// Below a byte a chunk has many elements: the elements of a word are read together, otherwise
+// all of a chunk.
 #if DBITS < 8
 #define AT_ONCE (32 / DBITS)
 #else
@@ -41,7 +42,7 @@ typedef struct {
 #else
 #define PART PASTE(u, SBITS)
 #endif
-// At is where an element is: from which bit on, below a byte.
+// At is the place of an element: below a byte, with its first bit.
 typedef struct {
 	GLOBAL const PART *from;
 	u32 shift;
@@ -52,7 +53,7 @@ DEVICE PASTE(NAME, _At) PASTE(NAME, _at)(GLOBAL const u8 *src, i64 at) {
 	PASTE(NAME, _At) a;
 	a.shift = 0;
 #if SBITS < 8
-	a.from = src + (at * SBITS >> 3); // in front of src, where a period begins before it
+	a.from = src + (at * SBITS >> 3); // before src, if a period begins before it
 	a.shift = (u32)at * SBITS & 7;
 #else
 	a.from = (GLOBAL const PART *)src + at;
@@ -60,7 +61,7 @@ DEVICE PASTE(NAME, _At) PASTE(NAME, _at)(GLOBAL const u8 *src, i64 at) {
 	return a;
 }
 
-// cut is the element of what was read.
+// cut extracts the element from what was read.
 DEVICE u32 PASTE(NAME, _cut)(u32 v, u32 shift) {
 #if SBITS < 8
 	v = v >> shift & ((1 << SBITS) - 1);
@@ -170,7 +171,7 @@ INLINED PASTE(NAME, _Slots) PASTE(NAME, _slots)(GLOBAL const u8 *src, CONSTANT P
 	return s;
 }
 
-// word puts the elements of a word together, from a slot on.
+// word assembles the elements of a word, from a slot on.
 INLINED u32 PASTE(NAME, _word)(const PASTE(NAME, _Slots) s, u32 from) {
 	u32 v = 0;
 	UNROLL
@@ -210,7 +211,7 @@ INLINED u128 PASTE(NAME, _chunk)(GLOBAL const u8 *src, CONSTANT Params *params, 
 #define MAKE(c, s) PASTE(NAME, _chunk)(s)
 #define ROWS 0
 
-// chunk puts a chunk together.
+// chunk assembles a chunk.
 INLINED u128 PASTE(NAME, _chunk)(const PASTE(NAME, _Slots) s) {
 	u128 v;
 	v.x = PASTE(NAME, _word)(s, 0);

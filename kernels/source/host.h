@@ -49,9 +49,9 @@ extern "C" void host_barrier();
 #define AS_FLOAT(x) __builtin_bit_cast(float, (u32)(x))
 #define AS_BITS(x) __builtin_bit_cast(u32, (float)(x))
 
-// The bits of a where the mask has ones, else those of b.
+// The bits of a where the mask has ones, otherwise the bits of b.
 DEVICE u32 choose(u32 mask, u32 a, u32 b) { return (a & mask) | (b & ~mask); }
 
-#define BYTES_OF 1 // as if it were one instruction: tests come by
+#define BYTES_OF 1 // as if it were one instruction, so that tests cover it
 
 #include "plain.h"

@@ -1,18 +1,18 @@
-// What kernels share that find elements by indices in memory.
+// Shared by kernels that find elements by indices in memory.
 //
-// The parameters go on behind their axes: with the same axes once more, whose s
-// is the step that at makes (of the cut axis: params->sa), and with params->na
-// indices. In parallel kernels of elements d of an inner one is its step among the
-// block's rows (of the cut axis: params->ta).
+// The parameters continue behind their axes: with the same axes once more, whose s is the step
+// in at (for the cut axis: params->sa), and with params->na indices. In parallel kernels of
+// elements, d of an inner axis is its step among the block's rows (for the cut axis:
+// params->ta).
 
 #pragma once
 #include "common.h"
 
 typedef struct {
-	i64 offset; // where at has it
+	i64 offset; // where it is in at
 	i64 extent, stride;
-	u32 outside; // what one out of range does
-	u32 put;     // 1: a put's, for status
+	u32 outside; // what an index out of range does
+	u32 put;     // 1: the index of a put, for status
 } Index;
 
 #define OUTSIDE_ERROR 0
@@ -42,7 +42,7 @@ DEVICE void step_cut(Position *p, CONSTANT Params *params, u32 i) {
 	p->a += i * params->sa;
 }
 
-// position_of is block_of on all sides.
+// position_of is block_of for all sides.
 DEVICE u32 position_of(CONSTANT Params *params, u32 block, Position *p) {
 	const u32 first = digit(&block, AXES(params));
 	step_to(p, params, 0, first);
@@ -53,9 +53,9 @@ DEVICE u32 position_of(CONSTANT Params *params, u32 block, Position *p) {
 	return first;
 }
 
-// row_at is the position in at of a row of a block that begins at a. A row is a
-// combination of the block's indices along the axes that at has steps along. In parallel
-// kernels of elements these axes are the parameters' run, and maybe the cut one.
+// row_at is the position in at of a row of a block that begins at a. A row is a combination of
+// the block's indices along the axes with steps in at. In parallel kernels of elements these
+// axes are the parameters' run, and maybe the cut one.
 DEVICE i64 row_at(CONSTANT Params *params, u32 row, i64 a) {
 	CONSTANT Axis *run = AXES(params) + params->outer + params->inner;
 	ROLLED
@@ -72,15 +72,15 @@ DEVICE i64 index_at(GLOBAL const u8 *at, i64 position, u32 bits) {
 
 #define INDICES(params) ((CONSTANT Index *)(at_axes(params) + (params)->outer + (params)->inner + (params)->run))
 
-// add_index moves a position by index k: in src, of puts in dst. If the index is out of
-// range and nothing takes its place, it returns 0, as if it were 0. Where that is an error
-// the first to find one notes it: status 0 is 1 then, and the others are the index and
-// the extent, low words first, and whether it is a put's.
+// add_index moves a position by index k: in src, for puts in dst. If the index is out of range
+// and has no replacement, it returns 0 and uses index 0. Where that is an error, the first
+// work-item to find one records it: status 0 is 1 then, and the others are the index and the
+// extent, low words first, and whether it is a put's.
 DEVICE u32 add_index(CONSTANT Params *params, u32 k, i64 index, i64 *s, GLOBAL u32 *status) {
 	const i64 extent = INDICES(params)[k].extent;
 	const u32 outside = INDICES(params)[k].outside;
-	// The extent is added if the index is negative: by a shift, as Mesa 22.3 gets
-	// index < 0 wrong of an i32 that was widened.
+	// The extent is added if the index is negative: by a shift, as Mesa 22.3 miscompiles index
+	// < 0 for a widened i32.
 	const i64 around = outside == OUTSIDE_CLAMP_ZERO ? 0 : extent;
 	i64 from = index + (around & index >> 63);
 	if (outside >= OUTSIDE_CLAMP) {
@@ -101,11 +101,11 @@ DEVICE u32 add_index(CONSTANT Params *params, u32 k, i64 index, i64 *s, GLOBAL u
 	return 0;
 }
 
-// find moves a position by the indices at a position of at, or returns 0.
+// find moves a position by the indices at a position in at, or returns 0.
 DEVICE u32 find(CONSTANT Params *params, GLOBAL const u8 *at, u32 bits, i64 position, i64 *s, GLOBAL u32 *status) {
 	u32 found = 1;
 	ROLLED
-	for (u32 k = 0; k < params->na; k++) { // without a way out: parameters by value would be copied
+	for (u32 k = 0; k < params->na; k++) { // no early return: the compiler would copy parameters passed by value
 		found &= add_index(params, k, index_at(at, position + INDICES(params)[k].offset, bits), s, status);
 	}
 	return found;

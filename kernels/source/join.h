@@ -1,16 +1,16 @@
-// join: chunks (see parts.h) of dst that are put together from rows of src, dense on both
-// sides, each with its index. A block first looks at the indices of its rows, all of them
-// at once, and of short rows reads their elements, too. lo is the base of at.
+// join: chunks (see parts.h) of dst that are assembled from rows of src, dense on both sides,
+// each with its index. A block first looks up the indices of all its rows in parallel, and for
+// short rows reads their elements, too. lo is the base of at.
 //
-// Run axis 0 is a row. The others say where rows begin: all rows of a block, if it has
-// several runs, each of params->nb rows. params->ta is a row's length, params->tb says that
-// rows are shorter than a word.
+// Run axis 0 is a row. The others locate rows: all rows of a block, if it has several runs,
+// each of params->nb rows. params->ta is a row's length, params->tb says that rows are shorter
+// than a word.
 
 #include "kernel.h"
 #include "store.h"
 
 #define PER (128 / DBITS)
-#define LOOKS 4 // rows at once
+#define LOOKS 4 // rows in one pass
 #define NOWHERE ((i64)((u64)1 << 63))
 
 // word reads a word of src, of the wanted number of bits, that begins at any element.
@@ -25,7 +25,7 @@ DEVICE u32 PASTE(NAME, _word)(GLOBAL const u8 *src, i64 element, u32 bits) {
 	return funnel(low, high, shift);
 }
 
-// look finds where rows begin in src, or of short rows their elements.
+// look finds where rows begin in src or, for short rows, their elements.
 INLINED void PASTE(NAME, _look)(SHARED_POINTER i64 *found, GLOBAL const u8 *src, CONSTANT Params *params, i64 s0, i64 a0, u32 first, u32 rows, GLOBAL const u8 *at, GLOBAL u32 *status) {
 	const u32 run = params->outer + params->inner, last = run + params->run - 1;
 	for (u32 row = LOCAL_ID; row < rows; row += LOOKS * GROUP) {
@@ -90,7 +90,7 @@ INLINED void PASTE(NAME, _look)(SHARED_POINTER i64 *found, GLOBAL const u8 *src,
 	}
 }
 
-// appended is v moved down, with n more bits on top: the lowest ones of a word.
+// appended is v shifted down, with n more bits on top: the lowest ones of a word.
 DEVICE u128 PASTE(NAME, _appended)(const u128 v, u32 word, u32 n) {
 	u128 more;
 	more.x = funnel(v.x, v.y, n);
@@ -100,8 +100,8 @@ DEVICE u128 PASTE(NAME, _appended)(const u128 v, u32 word, u32 n) {
 	return more;
 }
 
-// some writes slots [a, b) of a chunk, but not those of rows whose index is out of range.
-// Slot a is element i of the first row.
+// some writes slots [a, b) of a chunk, except for rows whose index is out of range. Slot a is
+// element i of the first row.
 DEVICE void PASTE(NAME, _some)(GLOBAL u32 *to, const u128 v, SHARED_POINTER const i64 *found, u32 a, u32 b, u32 i, u32 width) {
 	for (u32 slot = a; slot < b; slot++) {
 		if (*found >= 0) {
@@ -115,7 +115,7 @@ DEVICE void PASTE(NAME, _some)(GLOBAL u32 *to, const u128 v, SHARED_POINTER cons
 	}
 }
 
-// pair is pair_at without a condition: work-items that wait for others cost more than loads.
+// pair is pair_at without a condition: divergent work-items cost more than loads.
 DEVICE Pair PASTE(NAME, _pair)(const Place p) {
 	Pair x;
 	x.lo = p.from[p.first];
@@ -124,8 +124,8 @@ DEVICE Pair PASTE(NAME, _pair)(const Place p) {
 	return x;
 }
 
-// inside writes the whole chunks of a run's part that are of one row each. It returns the
-// number of the first whole one, and of the first behind them.
+// inside writes the whole chunks of a part of a run that are within one row each. It returns
+// the index of the first whole one, and the index behind the last.
 INLINED u32 PASTE(NAME, _inside)(GLOBAL u8 *dst, GLOBAL const u8 *src, CONSTANT Params *params, const Part part, SHARED_POINTER const i64 *found, u32 first, u32 *after) {
 	CONSTANT Axis *run = AXES(params) + params->outer + params->inner;
 	const u32 phase = (u32)part.d & (PER - 1), begin = phase > 0, start = LOCAL_ID < begin ? GROUP : LOCAL_ID;
@@ -178,7 +178,7 @@ ENTRY {
 		}
 		PASTE(NAME, _look)(found, src, params, part.s, begin.a, first, rows, at, status);
 		BARRIER();
-		u32 done = 0, after = 0, ends = 0; // chunks from the one to the other are written, but where rows end
+		u32 done = 0, after = 0, ends = 0; // chunks from done to after are written, except where rows end
 		if (params->words == 0 && params->ta >= PER) {
 			done = PASTE(NAME, _inside)(dst, src, params, part, found, first, &after);
 			ends = rows - 1;
@@ -186,7 +186,7 @@ ENTRY {
 		const u32 left = part.items - (after - done);
 		for (u32 number = LOCAL_ID; number < left + ends; number += GROUP) {
 			u32 item = number < done ? number : number + (after - done);
-			if (number >= left) { // what has the end of a row
+			if (number >= left) { // the chunk with the end of a row
 				const u32 e = (first + 1 + number - left) * params->ta - part.skip + ((u32)part.d & (PER - 1));
 				item = e / PER;
 				if (e % PER == 0 || item < done || item >= after) {
@@ -194,7 +194,7 @@ ENTRY {
 				}
 			}
 			Chunk c = chunk_of(params, part, item, PER);
-			u32 row = 0 - first, i = (u32)(c.e + c.a); // of slot a: its row, and its place there
+			u32 row = 0 - first, i = (u32)(c.e + c.a); // of slot a: its row, and its index in that row
 			if (params->words > 0) {
 				row = quotient(item, AXES(params) + params->outer) * params->nb;
 			}

@@ -1,4 +1,4 @@
-// kernel: what kernels of all forms share.
+// kernel: shared by kernels of all forms.
 
 #pragma once
 #include "common.h"

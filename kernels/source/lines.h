@@ -1,9 +1,9 @@
-// lines: what squares.h reads of elements narrower than a word: a work-item reads 16 bytes of a
+// lines: how squares.h reads elements narrower than a word: a work-item reads 16 bytes of a
 // line (2 bits: 8).
 //
-// Lines that begin anywhere are read by aligned pieces of that size, each of them once: those
-// in which a work-item's elements begin are its own. Those in which they end are the next
-// work-item's, and come by local memory.
+// Lines that begin anywhere are read by aligned pieces of that size, each once: a work-item
+// reads the pieces in which its elements begin. The piece in which they end belongs to the next
+// work-item, and comes through local memory.
 
 #include "kernel.h"
 
@@ -11,7 +11,7 @@
 #define ACROSS_LOG (DBITS == 16 ? 3 : DBITS == 8 ? 4 : 5)
 #define SLOTS_LOG 11
 #define NEIGHBOURS
-#define NEXT 32 // pieces from one line to the next of those that are given
+#define NEXT 32 // pieces from one line to the next among exchanged pieces
 #define SPREAD(params) 0
 #define PREPARE
 #define KNOWN
@@ -43,7 +43,7 @@ INLINED void PASTE(NAME, _words)(u32 *r, const PIECE v) {
 #endif
 }
 
-// cut is what a piece has from bit shift on, and then what the next one has.
+// cut is a piece from bit shift on, followed by the start of the next piece.
 INLINED void PASTE(NAME, _cut)(u32 *r, const PIECE next, u32 shift) {
 #if DBITS > 2
 	Pair p;
@@ -62,13 +62,13 @@ INLINED void PASTE(NAME, _cut)(u32 *r, const PIECE next, u32 shift) {
 #endif
 }
 
-// piece_of is where the piece with an element is.
+// piece_of is the place of the piece that holds an element.
 INLINED GLOBAL const PIECE *PASTE(NAME, _piece_of)(GLOBAL const u8 *src, i64 element) {
 	return (GLOBAL const PIECE *)src + ((u64)element >> ACROSS_LOG);
 }
 
-// lines reads the pieces of LINES lines, or of most if not full: the first has element at, and
-// others elements sb further on each. aligned: pieces begin with these.
+// lines reads the pieces of LINES lines, or of most lines if not full: the first has element
+// at, and each further line an element sb further on. aligned: pieces begin with these.
 INLINED void PASTE(NAME, _lines)(u32 *r, GLOBAL const u8 *src, i64 at, i64 sb, i32 most, u32 full, u32 aligned) {
 	GLOBAL const PIECE *from = PASTE(NAME, _piece_of)(src, at);
 	const i64 step = sb >> ACROSS_LOG;
@@ -87,7 +87,7 @@ INLINED void PASTE(NAME, _lines)(u32 *r, GLOBAL const u8 *src, i64 at, i64 sb, i
 	}
 }
 
-// give puts the pieces where the work-item before takes them.
+// give stores the pieces where the previous work-item reads them.
 INLINED void PASTE(NAME, _give)(SHARED_POINTER PIECE *to, const u32 *r) {
 	UNROLL
 	for (u32 k = 0; k < LINES; k++) {
@@ -102,8 +102,8 @@ INLINED void PASTE(NAME, _give)(SHARED_POINTER PIECE *to, const u32 *r) {
 	}
 }
 
-// join cuts a work-item's elements from its pieces and those that it was given. The lines'
-// first elements are at at, and sb further on each, as far as pieces go.
+// join cuts a work-item's elements from its pieces and the ones it was given. The lines' first
+// elements are at at, each sb further on; only their offsets within a piece matter.
 INLINED void PASTE(NAME, _join)(u32 *r, SHARED_POINTER const PIECE *given, u32 at, u32 sb) {
 	UNROLL
 	for (u32 k = 0; k < LINES; k++) {

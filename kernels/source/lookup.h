@@ -1,6 +1,6 @@
-// lookup: elements of at most 8 bits become others by a table that each group makes of
-// what a byte of them becomes. ELEMENTS, cast.h or map.h, says what ELEMENT(x) becomes, once
-// that is what they LEARN from the arguments.
+// lookup: converts elements of at most 8 bits by a table, which each group makes, of what each
+// byte becomes. ELEMENTS, cast.h or map.h, defines the result as ELEMENT(x), from the arguments
+// that they LEARN first.
 
 #include "kernel.h"
 #include "conversions.h"
@@ -8,7 +8,7 @@
 
 #define IN_BYTE (8 / SBITS)
 #define ENTRY_BITS (IN_BYTE * DBITS)
-#define SLOT PASTE(Piece, SLOT_BITS) // what comes of a byte
+#define SLOT PASTE(Piece, SLOT_BITS) // the result for a byte
 
 // entry converts the elements in a byte.
 DEVICE SLOT PASTE(NAME, _entry)(u32 byte, ARGUMENTS) {
@@ -26,16 +26,16 @@ DEVICE SLOT PASTE(NAME, _entry)(u32 byte, ARGUMENTS) {
 	return PASTE(piece_, SLOT_BITS)(word);
 }
 
-// Where bytes are integers that become halves, a subtraction takes the table's place: half
-// 0x6400 + byte is 1024 more than the byte.
+// Where bytes are integers that become halves, a subtraction replaces the table: half 0x6400 +
+// byte is 1024 more than the byte.
 #if SBITS == 8 && DBITS == 16 && defined(WHOLE_HALVES) && defined(HALVES_LESS)
 #define SUBTRACTS 1
 #else
 #define SUBTRACTS 0
 #endif
 
-// less is what two such halves are too large by, of bytes whose sign was turned round; 0: the
-// table is asked.
+// less is subtracted from two such halves, made of bytes whose sign bit was flipped; 0: use the
+// table.
 DEVICE u32 PASTE(NAME, _less)(ARGUMENTS) {
 #if SUBTRACTS
 	LEARN
@@ -61,7 +61,7 @@ DEVICE u32 PASTE(NAME, _less)(ARGUMENTS) {
 #define ITEMS 4
 #define TOGETHER 1
 
-// IN_SLOT is what comes of byte k of an item.
+// IN_SLOT is the result for byte k of an item.
 #define IN_SLOT(k) PASTE(local_, SLOT_BITS)(local_at(table, raw[(k) / 4] >> ((k) % 4 * 8) & 255, SLOT_BITS / 8))
 
 // convert looks an item up, or subtracts.

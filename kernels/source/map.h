@@ -1,6 +1,6 @@
-// map: elements of 2 to 8 bits become those of a table in memory whose numbers they are.
-// It stands for cast.h in element.h, pack.h and lookup.h. lo is where in entries the table
-// begins, hi the width of src's elements.
+// map: replaces elements of 2 to 8 bits by the entries of a table in memory that they index. It
+// stands for cast.h in element.h, pack.h and lookup.h. lo is the element index at which the
+// table begins, hi the width of src's elements.
 
 #include "kernel.h"
 #include "conversions.h"

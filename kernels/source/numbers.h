@@ -1,6 +1,6 @@
-// What kernels that convert by value know of a type, as a word that internal/planner/convert.go
-// makes: an argument of the launch (lo is of src, hi of dst), so that one kernel serves
-// all types of a width, or a constant.
+// Kernels that convert by value know a type as a word that internal/planner/convert.go makes:
+// an argument of the launch (lo for src, hi for dst), so that one kernel serves all types of a
+// width, or a constant.
 
 #pragma once
 #include "common.h"
@@ -13,10 +13,10 @@
 // Which patterns of a float are infinite or not a number.
 #define SPECIAL_IEEE 0          // the highest exponent: infinities, and NaNs
 #define SPECIAL_ALL_ONES 1      // all bits set is NaN
-#define SPECIAL_NEGATIVE_ZERO 2 // what would be -0 is NaN
+#define SPECIAL_NEGATIVE_ZERO 2 // the pattern of -0 is NaN
 #define SPECIAL_FINITE 3        // none
 
-// What becomes of too large a value.
+// The result for too large a value.
 #define EXCESS_INFINITY 0
 #define EXCESS_LARGEST 1
 #define EXCESS_NAN 2
@@ -28,7 +28,7 @@
 
 typedef struct {
 	u32 bits, kind, special, scale, excess, direction, legacy, truncate;
-	i32 exponent, mantissa, bias; // widths, and what an exponent of 1 is less by
+	i32 exponent, mantissa, bias; // widths, and the bias of the exponent
 } Number;
 
 DEVICE Number number_of(u64 word) {

@@ -27,8 +27,8 @@ typedef ulong2 u64x2;
 #define ATOMIC_AND(p, v) atomic_and(p, v)
 #define ATOMIC_CAS(p, old, v) atomic_cmpxchg(p, old, v)
 #define ATOMIC_ADD(p, v) atomic_add(p, v)
-#define ROTATE16(x) rotate((u32)(x), 16u) // Oclgrind does not know what becomes of shifts
-#define UP_TO(n, x) ((u32)((n) - MIN((i32)(x), n))) // nor differences that saturate, of unsigned numbers
+#define ROTATE16(x) rotate((u32)(x), 16u) // Oclgrind does not track definedness through shifts
+#define UP_TO(n, x) ((u32)((n) - MIN((i32)(x), n))) // nor through saturating differences of unsigned numbers
 #define LEADING32(x) clz((u32)(x))
 #define LEADING64(x) clz((u64)(x))
 #define HIGH64(a, b) mul_hi((u64)(a), (u64)(b))
@@ -36,8 +36,8 @@ typedef ulong2 u64x2;
 #define AS_FLOAT(x) as_float((u32)(x))
 #define AS_BITS(x) as_uint((float)(x))
 
-// Arithmetic on the bits of floats, where package opencl has found that the device's is
-// exact: else it is on integers (arithmetic.h, doubles.h).
+// Arithmetic on the bits of floats by the device, where package opencl has found it exact;
+// otherwise on integers (arithmetic.h, doubles.h).
 #pragma OPENCL FP_CONTRACT OFF
 #ifdef FLOATS
 #define SUM_OF(a, b) AS_BITS(AS_FLOAT(a) + AS_FLOAT(b))
@@ -52,9 +52,9 @@ typedef ulong2 u64x2;
 #define DOUBLE_PRODUCT_OF(a, b) as_ulong(as_double((u64)(a)) * as_double((u64)(b)))
 #endif
 
-// Where kernels for CPUs are compiled straight for a CPU, STREAM(to, from, type)
-// writes a cache line past the caches, from private memory, PREFETCH(address) asks
-// for one to be read, and SCALAR is for short loops that vectors do not pay for.
+// Where kernels for CPUs are compiled directly for a CPU, STREAM(to, from, type) writes a cache
+// line from private memory, bypassing the caches, PREFETCH(address) prefetches a line, and
+// SCALAR keeps short loops from being vectorized.
 #if defined(__clang__) && (defined(__x86_64__) || defined(__aarch64__))
 typedef uint LooseLine __attribute__((ext_vector_type(16), may_alias, aligned(1)));
 typedef uint Line __attribute__((ext_vector_type(16), may_alias, aligned(64)));
@@ -67,14 +67,14 @@ typedef uint Line __attribute__((ext_vector_type(16), may_alias, aligned(64)));
 #define SCALAR
 #endif
 
-// Devices may lack atomic operations of 64 bits, and then get no kernel with these.
+// Devices may lack 64-bit atomic operations, and then get no kernel that uses them.
 #ifdef cl_khr_int64_base_atomics
 #pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable
 #endif
 #define ATOMIC_CAS64(p, old, v) atom_cmpxchg(p, old, v)
 #define ATOMIC_ADD64(p, v) atom_add(p, v)
 
-// The bits of a where the mask has ones, else those of b.
+// The bits of a where the mask has ones, otherwise the bits of b.
 DEVICE u32 choose(u32 mask, u32 a, u32 b) { return bitselect(b, a, mask); }
 
 #define BYTES_OF 0 // many instructions

@@ -1,8 +1,8 @@
-// pack: one 32-bit word of dst per item, or a span of them (SPANS), put together
-// from elements anywhere in src. It copies elements narrower than a word (DBITS
-// equals SBITS), converts between a type below a byte and its container, and fills
-// (SBITS is 0: lo holds the pattern, repeated). ELEMENTS says how an element is loaded and
-// what becomes of it: narrow.h, cast.h or map.h.
+// pack: one 32-bit word of dst per item, or a span of them (SPANS), assembled from elements
+// anywhere in src. It copies elements narrower than a word (DBITS equals SBITS), converts
+// between a type below a byte and its container, and fills (SBITS is 0: lo holds the pattern,
+// repeated). ELEMENTS defines how an element is loaded and converted: narrow.h, cast.h or
+// map.h.
 
 #include "kernel.h"
 #include ELEMENTS
@@ -13,8 +13,8 @@
 #define DMASK (0xffffffff >> (32 - DBITS))
 
 #if SBITS > 0
-// word puts the elements [from, end) of a run together, whose element begin is the
-// first of a word; s is where the run begins in src.
+// word assembles the elements [from, end) of a run; element begin is the first of the word; s
+// is where the run begins in src.
 INLINED u32 PASTE(NAME, _word)(GLOBAL const u8 *src, CONSTANT Axis *run, u32 axes, i64 s, i64 begin, i64 from, i64 end, ARGUMENTS) {
 	SETUP
 	u32 value = 0, i = 0;
@@ -48,7 +48,7 @@ INLINED u32 PASTE(NAME, _word)(GLOBAL const u8 *src, CONSTANT Axis *run, u32 axe
 		} else if (SPANS && stop - e == PER && run[0].s == 1) {
 			u32 each[PER];
 			ROLLED
-			for (u32 j = 0; j < PER; j++) { // a loop that compilers make vectors of
+			for (u32 j = 0; j < PER; j++) { // a loop that compilers vectorize
 				each[j] = ((u32)CONVERT(LOAD(at + j)) & DMASK) << (j * DBITS);
 			}
 			UNROLL
@@ -76,7 +76,7 @@ ENTRY {
 		for (u32 item = LOCAL_ID; item < left; item += GROUP) {
 			const Run r = item_of(params, inner, first, item, d0, s0);
 			for (i64 w = r.word; w < r.word + (SPANS ? params->span : 1); w++) {
-				const i64 begin = w * PER - r.d % PER; // the word's first element, by its number in the run
+				const i64 begin = w * PER - r.d % PER; // the word's first element, by its index in the run
 				const i64 from = MAX(begin, 0), end = MIN(begin + PER, params->length);
 				if (from >= end) {
 					continue;

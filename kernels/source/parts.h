@@ -1,18 +1,18 @@
-// What kernels share whose items are chunks: 16 aligned bytes of dst, in a run of elements
-// that are neighbours in dst. A chunk's slots are numbered from its first one.
+// Shared by kernels whose items are chunks: 16 aligned bytes of dst, in a run of contiguous
+// elements of dst. A chunk's slots are numbered from its first one.
 
 #pragma once
 #include "words.h"
 
-// Part is what a block does of a run, or of several ones: where the first begins on
-// either side, or by its element number skip, and how many elements are in each.
+// Part is a block's part of one or several runs: where the first run begins on either side, or
+// its element skip, and how many elements are in each.
 typedef struct {
 	i64 d, s;
 	u32 skip, length, items;
 } Part;
 
-// Chunk is the d-th 16 bytes of dst. Its slots [a, b) are wanted; slot 0 is number e of a
-// run, or a row, whose element 0 is at s in src.
+// Chunk is the d-th 16 bytes of dst. Its slots [a, b) are wanted; slot 0 is element e of a run,
+// or a row, whose element 0 is at s in src.
 typedef struct {
 	i64 d, s;
 	i32 e, a, b;
@@ -73,8 +73,8 @@ DEVICE Chunk chunk_of(CONSTANT Params *params, const Part part, u32 item, u32 pe
 	return c;
 }
 
-// row_of is what one row has of a chunk, from slot a on: its slots are run axis 0. (It
-// changes a copy: Mesa 22.3 passes a struct by its address, and c would be the caller's.)
+// row_of is the part of a chunk, from slot a on, that lies in one row: run axis 0. (It changes
+// a copy: Mesa 22.3 passes a struct by its address, so c would be the caller's.)
 DEVICE Chunk row_of(CONSTANT Params *params, const Chunk c) {
 	Chunk row = c;
 	const u32 axis = params->outer + params->inner, last = axis + params->run - 1;
@@ -90,14 +90,14 @@ DEVICE Chunk row_of(CONSTANT Params *params, const Chunk c) {
 	return row;
 }
 
-// word_of is word k of a chunk. (By masks: compilers keep in memory what a condition
-// chooses from.)
+// word_of is word k of a chunk. (By masks: a condition makes compilers keep the chunk in
+// memory.)
 DEVICE u32 word_of(const u128 v, u32 k) {
 	const u32 odd = 0 - (k & 1), high = 0 - (k >> 1);
 	return choose(high, choose(odd, v.w, v.z), choose(odd, v.y, v.x));
 }
 
-// with_above is v, with w from bit a on.
+// with_above is v with w from bit a on.
 DEVICE u128 with_above(u128 v, u128 w, u32 a) {
 	v.x = choose(bits_above(a, 0), w.x, v.x);
 	v.y = choose(bits_above(a, 32), w.y, v.y);
@@ -106,14 +106,14 @@ DEVICE u128 with_above(u128 v, u128 w, u32 a) {
 	return v;
 }
 
-// Place is where 128 bits of src begin: at bit shift of a word. Bits that are wanted are in
-// the words from first to last: 0 is the same word, 1 the next.
+// Place is where 128 bits of src begin: at bit shift of a word. The wanted bits are in the
+// words from first to last: 0 is the same word, 1 the next.
 typedef struct {
 	GLOBAL const u128 *from;
 	u32 shift, first, last;
 } Place;
 
-// place_of finds the place of the bits from the given one on, of which [a, b) are wanted.
+// place_of finds the place of the bits from the given one on; [a, b) are wanted.
 DEVICE Place place_of(GLOBAL const u8 *src, i64 bit, u32 a, u32 b) {
 	Place p;
 	p.from = (GLOBAL const u128 *)src + (bit >> 7);
@@ -123,7 +123,7 @@ DEVICE Place place_of(GLOBAL const u8 *src, i64 bit, u32 a, u32 b) {
 	return p;
 }
 
-// Pair is the two words at a place, as far as they are wanted.
+// Pair is the two words at a place, as far as they have wanted bits.
 typedef struct {
 	u128 lo, hi;
 	u32 shift;

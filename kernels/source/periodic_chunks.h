@@ -1,13 +1,13 @@
-// periodic_chunks: what chunks.h is for chunks that come in periods (periods.h).
+// periodic_chunks: chunks.h for chunks that repeat with a period (periods.h).
 
 #include "kernel.h"
 #include "periods.h"
 #include "chunk_loads.h"
 
-#define SOME 4 // periods of which elements are read before any is stored
+#define SOME 4 // periods whose elements are read before any is stored
 
 #if SBITS > 0
-// read reads a chunk's pieces, of those asked for, and puts them together.
+// read reads the wanted pieces of a chunk and assembles them.
 INLINED u128 PASTE(NAME, _read)(GLOBAL const u8 *src, const Piece p, const Piece q, const FOUND f, const FOUND g, u32 one, u32 other) {
 	LOADED x = NOTHING, y = x;
 	u128 next;
@@ -27,11 +27,12 @@ INLINED u128 PASTE(NAME, _read)(GLOBAL const u8 *src, const Piece p, const Piece
 
 #ifdef OF_BITS
 #define AT_ONCE 4           // periods whose words are read before any is stored
-#define AT_LEAST (16 * PER) // elements of a row: ends of shorter ones are too many to be waited for
+#define AT_LEAST (16 * PER) // elements of a row: waiting for the ends of shorter rows costs too much
 
-// together writes the chunks that a block has in all of its periods, if it returns 1. A chunk is
-// cut from two words of src: a work-item reads the first, and its neighbour gives it the second.
-// Where the neighbour's is another row, or none, it is read, too. i is the row of the first piece.
+// together writes the chunks that a block has in all of its periods, and returns 1 if it can. A
+// chunk is cut from two words of src: a work-item reads the first, and its neighbour gives it
+// the second. Where the neighbour has a chunk of another row, or none, it reads the second
+// word, too. i is the row of the first piece.
 INLINED u32 PASTE(NAME, _together)(SHARED_POINTER u128 *words, GLOBAL u32 **to, CONSTANT Params *params, const Piece p, const Piece q, Place *f, Place *g, u32 item, u32 i, u32 periods, u32 all) {
 	const i64 dStep = params->da * (CHUNK / 32), sStep = params->sa;
 	const u32 turns = sStep == 0 || periods < AT_ONCE || params->length < AT_LEAST ? 0 : periods;
@@ -44,7 +45,7 @@ INLINED u32 PASTE(NAME, _together)(SHARED_POINTER u128 *words, GLOBAL u32 **to, 
 #endif
 	const u32 more = f->last > 0 && !given, two = q.row != NO_ROW, gives = p.chunk.a == 0;
 	for (u32 k = 0; k < turns; k += AT_ONCE) {
-		if (k + AT_ONCE > periods) { // the last ones, of which some are done again
+		if (k + AT_ONCE > periods) { // the last ones; some are done again
 			const i32 again = (i32)(periods - k) - AT_ONCE;
 			f->from += again * sStep;
 			if (all) {
@@ -65,7 +66,7 @@ INLINED u32 PASTE(NAME, _together)(SHARED_POINTER u128 *words, GLOBAL u32 **to, 
 			for (u32 n = 0; n < AT_ONCE; n++) {
 				words[n * GROUP + LOCAL_ID] = word[n];
 			}
-		} else if (gives) { // to one that has all
+		} else if (gives) { // to a neighbour that has all periods
 			GLOBAL const u128 *at = f->from + f->first;
 			ROLLED
 			for (u32 n = 0; n < AT_ONCE; n++, at += sStep) {
@@ -81,7 +82,7 @@ INLINED u32 PASTE(NAME, _together)(SHARED_POINTER u128 *words, GLOBAL u32 **to, 
 			Pair x;
 			x.lo = local_128(own);
 			x.hi = local_128(other);
-			if (LIKELY(more)) { // in line: work-items that skip it wait for the others
+			if (LIKELY(more)) { // laid out in line: work-items that skip it reconverge
 				x.hi = f->from[1];
 			}
 			x.shift = f->shift;
@@ -105,7 +106,7 @@ INLINED u32 PASTE(NAME, _together)(SHARED_POINTER u128 *words, GLOBAL u32 **to, 
 			f->from += AT_ONCE * sStep;
 		}
 	}
-	if (!all) { // what it goes on with is where it was: copies would take registers
+	if (!all) { // its inputs stay where they were: copies cost registers
 		f->from -= turns * sStep;
 	}
 	return turns > 0 && all;
@@ -176,7 +177,7 @@ ENTRY {
 				}
 			}
 #endif
-			const u32 same = SBITS == 0 || sStep == 0 ? periods : 1; // periods of the same chunk
+			const u32 same = SBITS == 0 || sStep == 0 ? periods : 1; // periods with the same chunk
 			for (; k < periods; k += same) {
 #if SBITS > 0
 				value = PASTE(NAME, _read)(src, p, q, f, g, 1, two);

@@ -1,21 +1,22 @@
-// What kernels share whose chunks (parts.h) come in periods: so many rows of dst, and as
-// many of src, that both sides move on by whole 16 bytes. What a work-item finds out about
-// a chunk, where its bits are and which of its slots are wanted, holds for that chunk of
-// every period. The rows of a period are numbered over the run axes, whose last is the
-// axis of periods: of na indices, ta in a period.
+// Shared by kernels whose chunks (parts.h) repeat with a period: a number of rows in dst, and
+// as many in src, by which both sides advance by whole 16 bytes. The place of a chunk's bits
+// and the slots that are wanted are the same in every period, and are computed once. The rows
+// of a period are numbered over the run axes, whose last is the axis of periods: of na indices,
+// ta in a period.
 //
 // Rows without gaps in dst are joined (params->span is 1): items are a period's chunks, and a
-// chunk has a piece of one row or of two. Of others each has its own chunks: items are
-// first those that a row fills, params->words at most in each and params->flat in all, then
-// those of either end.
+// chunk has a piece of one row or of two. Other rows have their own chunks each: items are
+// first the chunks that a row fills, at most params->words in each and params->flat in all,
+// then those at either end.
 //
-// Where rows are long, work-items share what they read of src: see together in periodic_chunks.h.
+// Where rows are long, work-items share the words that they read of src: see together in
+// periodic_chunks.h.
 
 #pragma once
 #include "parts.h"
 
-// Piece is what one row has of a chunk, in the period in which its row has the given index
-// along the axis of periods: NO_ROW in none.
+// Piece is one row's part of a chunk, in the period in which its row has the given index along
+// the axis of periods: NO_ROW in none.
 typedef struct {
 	Chunk chunk;
 	u32 row;
@@ -43,12 +44,12 @@ DEVICE Piece piece_of(CONSTANT Params *params, u32 r, i32 e, i64 d, i64 s) {
 	return p;
 }
 
-// joined_of finds an item's pieces where rows are joined: the first, and in next the one of
-// the row behind it.
+// joined_of finds an item's pieces where rows are joined: the first, and in next the piece of
+// the following row.
 DEVICE Piece joined_of(CONSTANT Params *params, u32 item, i64 d, i64 s, u32 per, Piece *next) {
 	const u32 phase = (u32)d & (per - 1), n = (u32)params->length;
 	u32 x = item * per - phase, back = 0;
-	if (item == 0 && phase > 0) { // it begins in the period before
+	if (item == 0 && phase > 0) { // it begins in the previous period
 		x += (u32)params->extent * per;
 		back = params->ta;
 	}
@@ -70,7 +71,7 @@ DEVICE Piece joined_of(CONSTANT Params *params, u32 item, i64 d, i64 s, u32 per,
 	return p;
 }
 
-// apart_of finds an item's piece where they are not.
+// apart_of finds an item's piece where rows are not joined.
 DEVICE Piece apart_of(CONSTANT Params *params, u32 item, i64 d, i64 s, u32 per) {
 	const i32 n = (i32)params->length;
 	const u32 full = item < params->flat;
@@ -107,7 +108,7 @@ DEVICE Piece apart_of(CONSTANT Params *params, u32 item, i64 d, i64 s, u32 per) 
 	return p;
 }
 
-// no_pair is in place of what is not read.
+// no_pair stands for a pair that is not read.
 DEVICE Pair no_pair() {
 	Pair x;
 	x.lo.x = x.lo.y = x.lo.z = x.lo.w = 0;

@@ -1,13 +1,13 @@
-// permute: a permutation of the bits of elements' numbers. A tile has 2^n elements:
-// some low bits of the index along each of several axes. Of these bits, the lowest in
-// the order of either side choose an element in a word, the others a word. A work-item
-// reads WORDS words of src such that they, together, are words of dst but for the
-// order of their elements: each bit that dst has in a word is in a word already, or is
-// one of the REGISTERS bits that choose among the work-item's words. Exchanges bring
-// it in place. The words go through local memory to the work-items that write them.
+// permute: a permutation of the bits of elements' indices. A tile has 2^n elements: some low
+// bits of the index along each of several axes. On either side, the lowest of these bits in its
+// order choose an element in a word, the others a word. A work-item reads WORDS words of src
+// such that they, together, are words of dst but for the order of their elements: each bit that
+// dst has in a word is in a word already, or is one of the REGISTERS bits that choose among the
+// work-item's words. Exchanges move it into place. The words go through local memory to the
+// work-items that write them.
 //
-// What either side does for a bit is a Place: first those of LOCAL_ID, then those of
-// the number of a word of the work-item.
+// A Place describes what one bit does on either side: first for the bits of LOCAL_ID, then for
+// those that number a work-item's words.
 
 #include "kernel.h"
 
@@ -17,18 +17,18 @@
 #define Stage PASTE(NAME, _Stage)
 #define Moves PASTE(NAME, _Moves)
 
-// Place is what a bit adds: to the position in src or dst, those of LOCAL_ID in
-// elements, the others in words, but if that side is LOOSE; to the byte in local memory, by exclusive or; and to the indices
-// along the axes a and b.
+// Place is what a bit adds: to the position in src or dst, for bits of LOCAL_ID in elements,
+// for the others in words unless that side is LOOSE; to the byte in local memory, by exclusive
+// or; and to the indices along the axes a and b.
 typedef struct {
 	i32 step;
 	u32 slot, a, b;
 } Place;
 
-// Stage exchanges elements, within words or, if with is below REGISTERS, with words whose number has
-// one bit more, 1<<with: those of the mask in them and those that are shift bits above
-// in the others. Where these are bytes, the halves of bytes tell where each byte of
-// either word comes from.
+// Stage exchanges elements, within words or, if with is below REGISTERS, between words whose
+// indices differ in the bit 1<<with: the elements in the mask of the word with that bit, and
+// those shift bits above in the other. Where elements are bytes, the halves of bytes select the
+// source of each byte of either word.
 typedef struct {
 	u32 with, shift, mask, bytes;
 } Stage;
@@ -40,7 +40,7 @@ typedef struct {
 	u32 slot;      // of src's first word
 	u32 load;      // how src's words are read
 	u32 store;     // how dst's words are written
-	u32 mask;      // of dst's words: the bits that are its
+	u32 mask;      // of dst's words: the bits that belong to dst
 	u32 stored;    // how many of a work-item's words are written: all, a half or a quarter
 	u32 unused;
 	Place src[8 + REGISTERS], dst[8 + REGISTERS];
@@ -53,14 +53,14 @@ typedef struct {
 #define RUNS 2         // at any element: four neighbours as a run, read by words
 #define SHIFTED 3      // at any element, which is at the same place in all words of a work-item
 #define LOOSE 4        // at any element: steps of registers count elements
-#define MASKED 5       // one by one, where STORED, and of each what is dst's
-#define JOINED 6       // SHIFTED, and work-items side by side have four neighbours
+#define MASKED 5       // one by one, where STORED, and only the bits that belong to dst
+#define JOINED 6       // SHIFTED, and adjacent work-items have four neighbours
 #define HALVES 7       // SHIFTED by 16 bits, or not
 #define LOOSE_HALVES 8 // LOOSE, but at multiples of 16 bits
 
 #define MOVES ((CONSTANT Moves *)(AXES(params) + OUTER))
 
-// What the bits of the number of a word add.
+// What the bits of a word's index add.
 #if REGISTERS == 4
 #define FOURTH(k, side, field, op) op (BIT_OF(k, 3) ? MOVES->side[11].field : 0)
 #else
@@ -83,7 +83,7 @@ typedef struct {
 
 #define SLOT(at) (*(SHARED_POINTER u32 *)((SHARED_POINTER u8 *)tile + (at)))
 
-// EXCHANGE does a stage for words whose numbers differ in a bit.
+// EXCHANGE does a stage for words whose indices differ in a bit.
 #define EXCHANGE(bit)                                            \
 	UNROLL                                                       \
 	for (u32 k = 0; k < WORDS; k++) {                            \
@@ -125,16 +125,15 @@ typedef struct {
 		}                                 \
 	}
 
-// word_at reads a word at any element. One without an element that is needed may lie
-// behind src.
+// word_at reads a word at any element. A word without any wanted element may lie behind src.
 DEVICE u32 PASTE(NAME, _word_at)(GLOBAL const u32 *from, i32 at) {
 	const u32 shift = (u32)at % PER * DBITS;
 	GLOBAL const u32 *word = from + (at >> LOG);
 	return funnel(word[0], word[shift > 0], shift);
 }
 
-// put writes the bits of a word that the mask names to any element; by halves where all
-// of them begin at halves.
+// put writes the bits of a word that the mask names to any element; by halves where all words
+// begin at halves.
 DEVICE void PASTE(NAME, _put)(GLOBAL u32 *to, i32 at, u32 value, u32 mask, u32 halves) {
 	const u32 shift = (u32)at % PER * DBITS;
 	GLOBAL u32 *word = to + (at >> LOG);
@@ -284,8 +283,8 @@ ENTRY {
 				}
 			}
 		} else if (store == JOINED && whole) {
-			// Each puts the end of the word before, from local memory, and the begin of its
-			// own together; the first of four both ends of the run.
+			// Each joins the end of the previous word, from local memory, with the begin of its
+			// own; the first of four writes both ends of the run.
 			const u32 place = (u32)d % PER * DBITS, head = place > 0 ? 0xffffffff << place : 0;
 			const u32 before = out ^ MOVES->dst[0].slot ^ (BIT_OF(id, 0) ? 0 : MOVES->dst[1].slot);
 			GLOBAL u32 *begin = last - (place == 0);

@@ -1,7 +1,7 @@
-// pick: elements of src whose positions depend on indices in memory, of each element
-// other ones, or, of a put, which go to positions in dst that do. There d is src's side,
-// and s dst's; elements below a byte are merged. Of puts that reduce, reductions.h has what
-// becomes of them. lo is the base of at.
+// pick: elements of src whose positions depend on indices in memory, different ones for each
+// element, or, for a put, elements of src that go to such positions in dst. For a put d is
+// src's side, and s dst's; elements below a byte are merged. For puts that reduce, reductions.h
+// combines elements. lo is the base of at.
 
 #include "kernel.h"
 
@@ -56,7 +56,8 @@ ENTRY {
 				s[j] = p.s + j * sApart;
 				within |= (x + j * apart < cuts) << j;
 			}
-			// What one index skips stays as it was; another may still be an error.
+			// An element that one index skips keeps its value; another index may still be an
+			// error.
 			u32 there = within;
 			ROLLED
 			for (u32 k = 0; k < params->na; k++) {

@@ -1,16 +1,16 @@
-// picks: chunks of 16 bytes of dst whose elements have an index each, next to each other in
-// at. Extents are below 2^31, and all of src that indices reach lies within as many
-// elements. lo is the base of at. Run axis 0 is a row. What is not a whole chunk, or has an
-// index that leads nowhere, goes element by element.
+// picks: chunks of 16 bytes of dst whose elements have an index each, contiguous in at. Extents
+// are below 2^31, and all elements of src that indices reach lie within that many elements. lo
+// is the base of at. Run axis 0 is a row. Partial chunks, and chunks with an index out of
+// range, go element by element.
 
 #include "kernel.h"
 
 #define PER (128 / DBITS)
-#define TOGETHER (128 / ABITS) // indices that are read at once
+#define TOGETHER (128 / ABITS) // indices in one load
 #define EVERY UNROLL for (u32 k = 0; k < PER; k++)
 
-// read reads a chunk's indices. One that does not fit 32 bits becomes the number nearest to it
-// that does, which is out of range on the same side.
+// read reads a chunk's indices. One that does not fit 32 bits becomes the nearest number that
+// does, which is out of range on the same side.
 INLINED void PASTE(NAME, _read)(i32 *index, GLOBAL const u8 *at, i64 first) {
 #if ABITS == 32
 	if (first % TOGETHER == 0) {
@@ -50,7 +50,7 @@ INLINED void PASTE(NAME, _read)(i32 *index, GLOBAL const u8 *at, i64 first) {
 #endif
 }
 
-// step moves elements by an index each, and returns whether one of these is out of range.
+// step moves each element by its index, and returns whether any index is out of range.
 INLINED u32 PASTE(NAME, _step)(i32 *s, const i32 *index, i32 extent, i32 stride, u32 outside) {
 	const i32 around = outside == OUTSIDE_CLAMP_ZERO ? 0 : extent;
 	u32 missing = 0;
@@ -84,7 +84,7 @@ ENTRY {
 				}
 				step_cut(&p, params, rest);
 			}
-			const i64 e = chunk * PER - (p.d & (PER - 1)); // number in the row of slot 0
+			const i64 e = chunk * PER - (p.d & (PER - 1)); // index in the row of slot 0
 			const i32 step = (i32)run->s;
 			GLOBAL WORD *to = (GLOBAL WORD *)dst + p.d + e;
 			p.s += e * step;

@@ -1,9 +1,9 @@
-// What a prelude of CUDA has by instructions of its own, for the other dialects.
+// For the other dialects: operations for which the prelude of CUDA has instructions.
 
 #pragma once
 #include "dialect.h"
 
-// The lower word of hi:lo >> s, of the lowest five bits of s.
+// The lower word of hi:lo >> s, for the lowest five bits of s.
 DEVICE u32 funnel(u32 lo, u32 hi, u32 s) { return lo >> (s & 31) | hi << 1 << (31 - (s & 31)); }
 
 // The low halves of two words, and the low bytes of four, the first one lowest.
@@ -32,7 +32,7 @@ DEVICE u32 bytes_of(u32 lo, u32 hi, u32 selector) {
 // The top bits of such bytes, each eight times.
 DEVICE u32 signs_of(u32 lo, u32 hi, u32 selector) { return (bytes_of(lo, hi, selector) >> 7 & 0x01010101) * 0xff; }
 
-// A word of ones from bit n on: none from 32 on.
+// A word of ones from bit n on: none if n is 32 or more.
 DEVICE u32 ones_above(u32 n) { return n < 32 ? 0xffffffff << n : 0; }
 
 // Local is an address of local memory.

@@ -1,7 +1,6 @@
-// reductions: what a put that reduces makes of the bits of two elements, as
-// device.Reduction has it, and, for pick.h, what stores an element by atomic operations. Those
-// of floats need arithmetic.h and doubles.h, which fold.h includes. hi is the word of
-// kernels.reducing.
+// reductions: how a put that reduces combines the bits of two elements, as device.Reduction
+// defines it, and, for pick.h, stores an element by atomic operations. Floats need arithmetic.h
+// and doubles.h, which fold.h includes. hi is the word of kernels.reducing.
 
 #include "kernel.h"
 #include "numbers.h"
@@ -47,7 +46,7 @@ INLINED VALUE PASTE(NAME, _extreme)(VALUE a, VALUE b, u32 how, u32 kind) {
 #endif
 
 #if DBITS >= 16
-// of_floats is combined for floats; brain: those of bfloat16.
+// of_floats is combined for floats; brain: for bfloat16.
 INLINED VALUE PASTE(NAME, _of_floats)(VALUE a, VALUE b, u32 how, u32 brain) {
 	const VALUE infinite = INFINITE, nan = infinite | infinite >> 1;
 	VALUE v = nan;
@@ -65,9 +64,9 @@ INLINED VALUE PASTE(NAME, _of_floats)(VALUE a, VALUE b, u32 how, u32 brain) {
 }
 #endif
 
-// combined is what a reduction makes of two elements.
+// combined is the reduction of two elements.
 INLINED VALUE PASTE(NAME, _combined)(VALUE a, VALUE b, u32 reducing) {
-	const u32 how = reducing & 255, kind = reducing >> 8 & 255; // bytes: Oclgrind does not know less
+	const u32 how = reducing & 255, kind = reducing >> 8 & 255; // bytes: Oclgrind tracks no smaller unit
 #if DBITS >= 16
 	if (kind == KIND_FLOAT) {
 		return PASTE(NAME, _of_floats)(a, b, how, reducing >> 16);
@@ -96,7 +95,7 @@ INLINED VALUE PASTE(NAME, _combined)(VALUE a, VALUE b, u32 reducing) {
 #endif
 #define PER_CELL (8 * (i64)sizeof(CELL) / DBITS)
 
-// reduce makes element s of dst what the reduction makes of it and of v.
+// reduce combines element s of dst with v.
 DEVICE void PASTE(NAME, _reduce)(GLOBAL u8 *dst, i64 s, VALUE v, u32 reducing) {
 	GLOBAL CELL *cell = (GLOBAL CELL *)dst + s / PER_CELL;
 	const u32 shift = (u32)(s % PER_CELL) * DBITS;

@@ -1,6 +1,6 @@
-// repack: words of dst from whole words of src, where the elements of a run are
-// dense in src too, but of another width (SBITS; 8 on one side, less on the other),
-// or where they run backwards (STEP is -1).
+// repack: words of dst from whole words of src, where the elements of a run are dense in src
+// too, but have another width (SBITS; 8 on one side, less on the other), or where they run
+// backwards (STEP is -1).
 
 #include "kernel.h"
 
@@ -56,7 +56,7 @@ DEVICE u32 PASTE(NAME, _cut)(GLOBAL const u32 *from, i64 bit, u32 count) {
 
 #define CUT(element, count) PASTE(NAME, _cut)(from, (element) * SBITS, (count) * SBITS)
 
-// word puts elements [a, b) of a word together, whose first one lies at s in src.
+// word assembles elements [a, b) of a word, whose first one lies at s in src.
 DEVICE u32 PASTE(NAME, _word)(GLOBAL const u32 *from, i64 s, u32 a, u32 b) {
 #if STEP < 0
 	return REARRANGED(CUT(s - b + 1, b - a)) >> (PER - b) * DBITS;
@@ -75,8 +75,8 @@ DEVICE u32 PASTE(NAME, _word)(GLOBAL const u32 *from, i64 s, u32 a, u32 b) {
 #endif
 }
 
-// many makes whole words in loops without a condition, of which compilers make
-// vectors. It returns how many: all of n, or those that whole words of src make.
+// many makes whole words in unconditional loops, which compilers vectorize. It returns how
+// many: all of n, or as many as whole words of src make.
 DEVICE i64 PASTE(NAME, _many)(GLOBAL u32 *RESTRICT to, GLOBAL const u32 *RESTRICT from, i64 s, i64 n) {
 #if STEP < 0
 #define MADE 1
@@ -181,7 +181,7 @@ DEVICE u32 PASTE(NAME, _reversed)(u32 v) {
 
 #elif SBITS < DBITS
 
-// extended is a word of four numbers, each with the bits above it.
+// extended is a word of four numbers, sign-extended if SIGNED.
 DEVICE u32 PASTE(NAME, _extended)(u32 v) {
 	const u32 sign = 0x01010101 << (SBITS - 1);
 	return SIGNED ? v | (v & sign) * ((1 << (9 - SBITS)) - 2) : v;
@@ -189,8 +189,8 @@ DEVICE u32 PASTE(NAME, _extended)(u32 v) {
 
 #else
 
-// joined is the elements of eight bytes, next to each other; of 2 bits, in pairs: each in
-// the lower half of a byte.
+// joined packs the elements of eight bytes; for 2 bits, in pairs, each in the lower half of a
+// byte.
 DEVICE u32 PASTE(NAME, _joined)(u32 a, u32 b) {
 #if DBITS == 2
 	a = choose(0x03030303, a, a >> 6);
@@ -204,7 +204,7 @@ DEVICE u32 PASTE(NAME, _joined)(u32 a, u32 b) {
 
 #endif
 
-// chunk puts the chunk together.
+// chunk assembles a chunk.
 DEVICE u128 PASTE(NAME, _chunk)(const u128 a) {
 	u128 made = a;
 #if STEP < 0

@@ -22,7 +22,7 @@ ENTRY {
 			const i64 start = r.s + PER - phase;
 			const u32 shift = (u32)(start % PER) * DBITS;
 			GLOBAL const u32 *from = (GLOBAL const u32 *)src + (start / PER - 1);
-			// Words that are there, and of these the ones that are full.
+			// The number of words, and of full words.
 			const i64 bits = (phase + params->length) * DBITS;
 			const i64 end = MIN(r.word + params->span, (bits + 31) / 32);
 			const i64 fullEnd = MIN(end, bits / 32);
@@ -48,7 +48,7 @@ ENTRY {
 					to[w] = from[w] >> shift | from[w + 1] << (32 - shift);
 				}
 			}
-			if (w < end) { // the last word is not full
+			if (w < end) { // the last word is partial
 				const u32 b = (u32)(bits % 32);
 				u32 value = from[w] >> shift;
 				if (b + shift > 32) {

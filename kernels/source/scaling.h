@@ -1,6 +1,6 @@
-// scaling: (src - zero) * scale + add of any elements of up to 32 bits, or (QUANTIZE)
-// round(src / scale) + zero, as device.Scaling and device.Quantization have it. An item is an
-// element; or below a byte a word of dst, as in pack.h.
+// scaling: (src - zero) * scale + add of any elements of up to 32 bits, or (QUANTIZE) round(src
+// / scale) + zero, as device.Scaling and device.Quantization define it. An item is an element;
+// or below a byte a word of dst, as in pack.h.
 
 #include "kernel.h"
 #include "conversions.h"
@@ -19,7 +19,7 @@ INLINED u32 PASTE(NAME, _precise)(u32 x, u64 precision) {
 	return (u32)PASTE(NAME, _cast)((u32)PASTE(NAME, _cast)(x, number_of(SINGLE), p), p, number_of(SINGLE));
 }
 
-// of makes an element of dst.
+// of computes an element of dst.
 INLINED u32 PASTE(NAME, _of)(CONSTANT Params *params, GLOBAL const u8 *src, GLOBAL const u8 *scale, GLOBAL const u8 *zero, GLOBAL const u8 *add, const Spot p) {
 	CONSTANT Meanings *meanings = MEANINGS(params);
 	const u64 precision = meanings->precision;
@@ -42,13 +42,13 @@ INLINED u32 PASTE(NAME, _of)(CONSTANT Params *params, GLOBAL const u8 *src, GLOB
 
 #else
 
-// of makes an element of dst.
+// of computes an element of dst.
 INLINED PASTE(u, DBITS) PASTE(NAME, _of)(CONSTANT Params *params, GLOBAL const u8 *src, GLOBAL const u8 *scale, GLOBAL const u8 *zero, GLOBAL const u8 *add, const Spot p) {
 	CONSTANT Meanings *meanings = MEANINGS(params);
 	const Number is = number_of(meanings->src), z = number_of(meanings->zero);
 	u32 v = 0;
 	if (meanings->zero != 0 && is.kind <= KIND_INT && z.kind <= KIND_INT) {
-		// Without a sign: Oclgrind does not know what becomes of it.
+		// Unsigned differences: Oclgrind does not track signed ones.
 		const i64 a = whole_of(PASTE(NAME, _bits)(src, p.s, is.bits), is), b = whole_of(PASTE(NAME, _bits)(zero, p.zero, z.bits), z);
 		v = nearest_float(a < b ? (u64)b - (u64)a : (u64)a - (u64)b, 0, a < b ? FLOAT_SIGN : 0);
 	} else {
@@ -82,7 +82,7 @@ ENTRY {
 			move_cut(&p, params, rest);
 #if DBITS < 8
 			const i64 number = params->words == 0 ? (i64)first * params->cut + item : (i64)word;
-			const i64 from = number * (32 / DBITS) - p.d % (32 / DBITS); // the word's first element, by its number in the run
+			const i64 from = number * (32 / DBITS) - p.d % (32 / DBITS); // the word's first element, by its index in the run
 			u32 value = 0, mask = 0;
 			ROLLED
 			for (u32 j = 0; j < 32 / DBITS; j++) {

@@ -1,28 +1,28 @@
-// shuffle: a permutation of short axes by way of local memory. A block is a tile of
-// several axes: those that are leading in src and those that are in dst. What lies
-// together in src is a row: rows are read by vectors of 16 bytes and laid into the tile
-// as they are, so far from the begin of a vector as they are in src. What lies together
-// in dst is a run: each of its units, of 8 or 16 bytes, is put together from elements anywhere in the tile.
+// shuffle: a permutation of short axes through local memory. A block is a tile of several axes:
+// those that are innermost in src and those that are innermost in dst. A row is a part that is
+// contiguous in src: rows are read by vectors of 16 bytes and stored unchanged in the tile, at
+// the same offset from the begin of a vector as in src. A run is a part that is contiguous in
+// dst: each of its units, of 8 or 16 bytes, is assembled from elements anywhere in the tile.
 //
-// Work-items stand side by side along a row, as many as it has vectors, and otherwise
-// below each other, so that each has one vector of several rows. Long rows are cut into
-// pieces. The same holds for runs and units, but that some work-items may stand side by
-// side, then others below them, and then the next ones along the runs. A unit of two
-// pieces is the second one's. Tables, which are filled once per group, have a line for
-// each piece of a row or run: where it begins in memory and in the tile. Another one says
-// how far the elements of a run's piece are from its begin in the tile.
+// Work-items are arranged along a row, as many as it has vectors, and then across rows, so that
+// each has one vector of several rows. Long rows are cut into pieces. The same holds for runs
+// and units, except that work-items may be arranged first along runs, then across them, and
+// then along runs again. A unit of two pieces belongs to the second one. Tables, which are
+// filled once per group, have a line for each piece of a row or run: where it begins in memory
+// and in the tile. Another one has the offsets in the tile of the elements of a run's piece
+// from its begin.
 //
 // Axes inner are of rows. First n: vectors in a piece, d: bytes in a row, s: the step of
 // axis a if it ends the row, or 0. Then the pieces, n: bytes of one, and a and b where
 // they are axes of rows, and the others, with steps in the tile (d) and in src (s), in
-// bytes. Axes run are of runs. First n: units side by side, d: elements in a run, s: how
-// many an index of axis b counts for if that ends the run, or 0. Then n: lines below each
-// other, and the steps of a piece, which has db elements in sb units. Then as for rows,
-// with steps in dst (s). From words on the axes within a run, with steps in the tile. cut
-// is the number of rows, flat of runs, in pieces. extent is the size of the table of
-// elements, length what makes their numbers positive. sa is where row 0 begins, from the
-// tile's lowest byte in src, and da where that is, from the first element. s and d: where
-// row 0 and run 0 begin in the tile. span: see below.
+// bytes. Axes run are of runs. First n: units side by side, d: elements in a run, s: how many
+// elements an index of axis b has if that axis ends the run, or 0. Then n: lines below each
+// other, and the steps of a piece, which has db elements in sb units. Then as for rows, with
+// steps in dst (s). From words on the axes within a run, with steps in the tile. cut is the
+// number of rows, flat of runs, in pieces. extent is the size of the table of elements, length
+// an offset that makes their indices positive. sa is where row 0 begins, from the tile's lowest
+// byte in src, and da the place of that byte, from the first element. s and d: where row 0 and
+// run 0 begin in the tile. span: see below.
 
 #include "kernel.h"
 
@@ -84,31 +84,31 @@ DEVICE u128 PASTE(NAME, _line)(CONSTANT Axis *axes, u32 count, u32 i, INDEX at, 
 #define AT(line) line.x
 #endif
 
-// Part is what of a tile there is in a block: the indices along a and b; of a row the
-// bytes [skip, end), and of a run length elements, of which a whole unit begins with one
-// below full; whole: all there is. A unit that begins behind the element most of a piece of
-// a run is the next one's.
+// Part describes the existing part of a tile: the indices along a and b; the bytes [skip, end)
+// of a row, the length elements of a run, in which whole units begin with an element below
+// full; whole: the tile is complete. A unit that begins behind the element most of a piece of a
+// run belongs to the next piece.
 typedef struct {
 	u32 na, nb, skip, end, length, full, whole;
 	i32 most;
 } PASTE(NAME, Part);
 
-// Place is a work-item's: line, the first one of every step lines that it does, of so many
-// in all, and how many vectors or units there are in front of its own.
+// Place is a work-item's place: line, the first of every step lines that it does, of the given
+// number in all, and how many vectors or units precede its own.
 typedef struct {
 	u32 line, step, count, across;
 } PASTE(NAME, Place);
 
-// cut reports whether a line is not there in this block.
+// cut reports whether a line is absent from this block.
 DEVICE u32 PASTE(NAME, _cut)(PASTE(NAME, Part) part, u128 line) {
 	return ((line.w & 255) >= part.na) | ((line.w >> 8 & 255) >= part.nb);
 }
 
-// load fills the tile, whose first byte is from[phase]. plain: rows are whole, and
-// begin at vectors.
+// load fills the tile, whose first byte is from[phase]. plain: rows are complete and begin at
+// vectors.
 INLINED void PASTE(NAME, _load)(u32 plain, u32 loose, PASTE(NAME, Part) part, PASTE(NAME, Place) place, SHARED_POINTER u8 *tile, SHARED_POINTER const u128 *rows, GLOBAL const u8 *from, u32 phase) {
-	// A vector has some of a row if its last byte is between the row's first one and
-	// 15 bytes behind the last.
+	// A vector has a part of a row if its last byte is between the row's first one and 15 bytes
+	// behind the last.
 	const u32 ahead = 16 * place.across + 15 - part.skip, bytes = part.end - part.skip + 15;
 	for (u32 i = place.line; i < place.count; i += ITEMS * place.step) {
 		u128 value[ITEMS];
@@ -147,8 +147,8 @@ INLINED void PASTE(NAME, _load)(u32 plain, u32 loose, PASTE(NAME, Part) part, PA
 	}
 }
 
-// A word of a unit, of elements at places of the tile. apart: how many bytes they are apart,
-// if that is known; from is at the first one then.
+// A word of a unit, from elements at places of the tile. apart: their distance in bytes, if
+// known; from is the first element's address then.
 #define ELEMENT(j) LOCAL(from + (apart ? (i32)(j) * apart : at[j]))
 #if DBITS == 8
 #define UNIT_WORD(k) pack_bytes(ELEMENT(4 * k), ELEMENT(4 * k + 1), ELEMENT(4 * k + 2), ELEMENT(4 * k + 3))
@@ -181,14 +181,14 @@ INLINED PASTE(NAME, Unit) PASTE(NAME, _unit)(Local from, i32 apart, const i32 *a
 #endif
 }
 
-// The table of elements has one for every place in a unit, of the elements there: what
-// work-items side by side read lies side by side. Units begin anywhere: the tables of the
-// second half are those of the first one, a unit further on.
+// The table of elements has one for every place in a unit, so that adjacent work-items read
+// adjacent entries. Units begin anywhere: the second half repeats the tables of the first, one
+// unit further on.
 #define COLUMNS (LOW / PER + 2)
 #define COLUMN(i) ((i) % PER * COLUMNS + (i) / PER)
 
-// places finds where in the tile the elements of a unit are: the given one of a run's
-// piece, whose first unit begins with it.
+// places finds the places in the tile of the elements of a unit: unit i of a run's piece, whose
+// first unit begins with the given element.
 INLINED void PASTE(NAME, _places)(i32 apart, SHARED_POINTER const short *low, u32 before, u32 across, i32 *at) {
 	SHARED_POINTER const short *from = low + ((PER - before) * COLUMNS + across);
 	UNROLL
@@ -202,7 +202,7 @@ INLINED void PASTE(NAME, _places)(i32 apart, SHARED_POINTER const short *low, u3
 // store writes the whole units of runs from the tile. plain: all units are; even: runs and
 // their pieces begin at one byte of a unit.
 INLINED void PASTE(NAME, _store)(u32 plain, u32 even, i32 apart, PASTE(NAME, Part) part, PASTE(NAME, Place) place, Local tile, SHARED_POINTER const u128 *runs, SHARED_POINTER const short *low, GLOBAL u8 *to, u32 phase) {
-	u32 before = phase / SIZE; // elements of a piece's first unit that are not the piece's
+	u32 before = phase / SIZE; // elements of a piece's first unit that belong to the previous piece
 	i32 at[PER];
 	PASTE(NAME, _places)(apart, low, before, place.across, at);
 	for (u32 i = place.line; i < place.count; i += place.step) {
@@ -214,7 +214,7 @@ INLINED void PASTE(NAME, _store)(u32 plain, u32 even, i32 apart, PASTE(NAME, Par
 			GLOBAL u8 *unit = to + AT(line);
 			if (!even) {
 				unit = to + (AT(line) + phase - shift);
-				if (shift / SIZE != before) { // lines have it in common where all begin at one byte
+				if (shift / SIZE != before) { // the same for all lines if all begin at one byte
 					before = shift / SIZE;
 					PASTE(NAME, _places)(apart, low, before, place.across, at);
 				}
@@ -226,9 +226,8 @@ INLINED void PASTE(NAME, _store)(u32 plain, u32 even, i32 apart, PASTE(NAME, Par
 }
 
 #if PER > 1
-// ends writes the units at a run's ends that are not whole: of every line's first unit, and
-// of that in which the run ends, if these are the line's. A work-item has some of a unit's
-// elements.
+// ends writes the partial units at a run's ends: in every line, the first unit and the unit in
+// which the run ends, if the line has them. A work-item has some of a unit's elements.
 #define SHARE MIN(PER, 4)
 #define SHARES (PER / SHARE)
 INLINED void PASTE(NAME, _ends)(PASTE(NAME, Part) part, u32 count, Local tile, SHARED_POINTER const u128 *runs, SHARED_POINTER const short *low, GLOBAL u8 *to, u32 phase) {
@@ -242,7 +241,7 @@ INLINED void PASTE(NAME, _ends)(PASTE(NAME, Part) part, u32 count, Local tile, S
 			first += (i32)((u32)(end + before) / PER * PER);
 		}
 		const u32 here = last ? (end + before > 0) & (first != end) & (first >= begin) & (first <= part.most) : (begin >= 0) & (before != 0);
-		const i32 until = here && (part.whole || !PASTE(NAME, _cut)(part, line)) ? end : begin; // of what is written
+		const i32 until = here && (part.whole || !PASTE(NAME, _cut)(part, line)) ? end : begin; // end of the part that is written
 		first += (i32)(i % SHARES * SHARE);
 		GLOBAL WORD *unit = (GLOBAL WORD *)(to + (i64)AT(line)) + first;
 		const Local from = tile + (i32)line.z;
@@ -266,8 +265,8 @@ ENTRY {
 	SHARED(short, low, 2 * PER * COLUMNS);
 	CONSTANT Axis *inner = AXES(params) + params->outer;
 	CONSTANT Axis *run = inner + params->inner;
-	// Mesa 22.3 takes what a loop's condition loads for the same behind the loop, where work-items that had
-	// left it before others have 0.
+	// Mesa 22.3 reuses a load of a loop's condition behind the loop, where work-items that left
+	// the loop early have 0.
 	const u32 how = params->span, sCount = params->cut, dCount = params->flat, extent = params->extent;
 	for (u32 i = LOCAL_ID; i < sCount; i += GROUP) {
 		rows[i] = PASTE(NAME, _line)(inner, params->inner, i, (INDEX)params->sa, (u32)params->s, inner[1].n);
@@ -276,7 +275,7 @@ ENTRY {
 		runs[i] = PASTE(NAME, _line)(run, params->words, i, 0, (u32)params->d, (u32)params->db);
 	}
 	ROLLED
-	for (u32 i = LOCAL_ID; i < extent; i += GROUP) { // from PER elements in front of the run on
+	for (u32 i = LOCAL_ID; i < extent; i += GROUP) { // from PER elements before the run on
 		u32 x = i + (u32)params->length, at = 0;
 		if (params->words < params->run) {
 			ROLLED

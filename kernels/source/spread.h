@@ -7,7 +7,7 @@
 
 #define COPIES(params, block) PASTE(NAME, _copies)(params, block)
 
-// copies is how many a block makes of each element.
+// copies is how many copies of each element a block makes.
 DEVICE u32 PASTE(NAME, _copies)(CONSTANT Params *params, u32 block) {
 	u32 part = quotient(block, AXES(params));
 	part = digit(&part, AXES(params) + 1);

@@ -1,44 +1,44 @@
-// squares: how transpositions go by way of squares of elements in registers. LINES_OF, lines.h or
+// squares: how transpositions use squares of elements in registers. LINES_OF, lines.h or
 // cast_lines.h, defines the constants and lines(), which fills the rows of squares; transpose.h
-// says where the tile has what. src is dense along axis a, and dst along axis b; a block has
-// indices of a third axis, c, too, where a and b are short. A work-item has ACROSS elements each
-// of LINES lines of src: VEC words of what they become in dst. It transposes squares of PER x PER
-// elements, and puts what are now pieces of lines of dst into local memory. From there they are
-// written by 16 bytes. With NEIGHBOURS, pieces of lines that begin anywhere are read once, and
-// given on by way of local memory.
+// defines the layout of the tile. src is dense along axis a, and dst along axis b; where a and
+// b are short, a block has indices of a third axis, c, too. A work-item has ACROSS elements
+// each of LINES lines of src: VEC words of their converted form. It transposes squares of PER x
+// PER elements, and stores the results, pieces of lines of dst, in local memory. From there
+// they are written by 16 bytes. With NEIGHBOURS, pieces of lines that begin anywhere are read
+// once, and passed on through local memory.
 //
 // Blocks go in bands (see common.h), and outer axis 3 counts those along c: extent, d and s are
-// those of c, and cut is how many of its indices a block takes on. The tile has ta lines along b
-// of SLOTS/ta slots, 1<<words of them for each index of c. Work-items read side by side,
-// 1<<flat of them along a.
+// those of c, and cut is the number of its indices in a block. The tile has ta lines along b of
+// SLOTS/ta slots, 1<<words of them for each index of c. 1<<flat work-items read side by side
+// along a.
 
 #include "kernel.h"
 #include LINES_OF
 #include "exchange.h"
 
 #define PER (32 / DBITS)                 // elements in a word
-#define VEC (ACROSS * DBITS / 32)        // words of a line that a work-item has
-#define ACROSS (1u << ACROSS_LOG)        // elements of it
+#define VEC (ACROSS * DBITS / 32)        // a work-item's words of a line
+#define ACROSS (1u << ACROSS_LOG)        // a work-item's elements of a line
 #define UNIT (128 / DBITS)               // elements in 16 bytes
 #define SECTOR (256 / DBITS)             // and in a sector of memory
 #define UNIT_LOG (DBITS == 32 ? 2 : DBITS == 16 ? 3 : DBITS == 8 ? 4 : DBITS == 4 ? 5 : 6)
 #define SLOTS (1u << SLOTS_LOG)          // of the tile, of 16 bytes
 
-// Shape says where in the tile slots lie: a line has 1<<units of them, 1<<words for each
-// index of c, and begins so far from a multiple of 128 bytes as its number moved left by
-// apart says: lines of less than that lie beside each other. near is the same for lines
-// that are written by neighbouring work-items.
+// Shape is the layout of slots in the tile: a line has 1<<units of them, 1<<words for each
+// index of c, and begins at an offset, from a multiple of 128 bytes, of its index shifted left
+// by apart: lines shorter than that lie side by side. near is the same for lines that adjacent
+// work-items write.
 typedef struct {
 	u32 units, words, apart, near;
 } PASTE(NAME, Shape);
 
-// slot is where a slot of a line lies.
+// slot is the place of a slot of a line.
 INLINED u32 PASTE(NAME, _slot)(const PASTE(NAME, Shape) shape, u32 line, u32 slot);
 
-// Share is what a work-item loads of a block's na x nb x nc elements, which begin at position s of
-// src: ACROSS elements, the first at begin along a and at in src, others 1<<side further on each, of
-// LINES lines, the first of which is y * LINES and most of which follow. It is the x-th of those side
-// by side. own: the block has any of the lines; there: and any of the elements, too.
+// Share is a work-item's part of a block's na x nb x nc elements, which begin at position s of
+// src: ACROSS elements, the first at begin along a and at in src, each further one 1<<side
+// further on, of LINES lines, from line y * LINES on, at most most of them. It is the x-th of
+// those side by side. own: the block has any of the lines; there: and any of the elements, too.
 typedef struct {
 	i64 at;
 	u32 x, y, begin, side, own, there;
@@ -46,7 +46,8 @@ typedef struct {
 } PASTE(NAME, Share);
 
 INLINED PASTE(NAME, Share) PASTE(NAME, _share)(CONSTANT Params *params, i64 s, u32 na, u32 nb, u32 nc) {
-	// Of 32 work-items, up to 8 are side by side, or all where their elements are, too.
+	// Of 32 work-items, up to 8 are side by side, or all if their elements are side by side,
+	// too.
 	u32 width = params->flat;
 	FRESH(width);
 	const u32 near = MIN(width, SPREAD(params) ? 5 : 3), warp = LOCAL_ID / 32;
@@ -65,15 +66,15 @@ INLINED PASTE(NAME, Share) PASTE(NAME, _share)(CONSTANT Params *params, i64 s, u
 }
 
 #ifdef NEIGHBOURS
-// given is where local memory has the first of the pieces that a neighbour gives work-item x, y of
-// 1<<width side by side, others NEXT further on each.
+// given is where local memory has the first of the pieces that a neighbour gives to work-item
+// x, y of 1<<width side by side; each further one is NEXT further on.
 INLINED u32 PASTE(NAME, _given)(const PASTE(NAME, Shape) shape, u32 width, u32 x, u32 y);
 
-// pieces reads a work-item's pieces of lines that begin anywhere, and puts into local memory
-// what others need of them.
+// pieces reads a work-item's pieces of lines that begin anywhere, and puts the pieces that
+// others need into local memory.
 INLINED void PASTE(NAME, _pieces)(SHARED_POINTER PIECE *pieces, u32 *r, GLOBAL const u8 *src, CONSTANT Params *params, const PASTE(NAME, Shape) shape, const PASTE(NAME, Share) share, u32 na) {
-	// Of each line, work-item 0 gives nothing, and so there is a place for what the last one
-	// is given: a piece in which the line may end.
+	// In each line, work-item 0 gives no piece, which leaves room for a piece given to the last
+	// one: the line may end in it.
 	ROLLED
 	for (u32 k = share.own ? share.x : LINES; k < LINES; k += 1 << params->flat) {
 		const i64 end = share.at + k * params->sb + (i32)(na - 1 - share.begin);
@@ -94,9 +95,9 @@ INLINED void PASTE(NAME, _pieces)(SHARED_POINTER PIECE *pieces, u32 *r, GLOBAL c
 	}
 }
 
-// load reads a work-item's share of a block. whole: the block has all that there is room for;
-// aligned: lines of src begin on pieces. PoCL needs barriers that no condition has, even one that is
-// the same for a group.
+// load reads a work-item's share of a block. whole: the block fills the tile; aligned: lines of
+// src begin on pieces. PoCL needs unconditional barriers, even if the condition is uniform in a
+// group.
 INLINED void PASTE(NAME, _load)(SHARED_POINTER u128 *tile, u32 *r, GLOBAL const u8 *src, CONSTANT Params *params, const PASTE(NAME, Shape) shape, const PASTE(NAME, Share) share, u32 na, u32 whole, u32 aligned) {
 	SHARED_POINTER PIECE *pieces = (SHARED_POINTER PIECE *)tile;
 	if (!aligned) {
@@ -110,12 +111,12 @@ INLINED void PASTE(NAME, _load)(SHARED_POINTER u128 *tile, u32 *r, GLOBAL const 
 	if (!aligned && share.there) {
 		PASTE(NAME, _join)(r, pieces + PASTE(NAME, _given)(shape, params->flat, share.x, share.y), (u32)share.at, (u32)params->sb);
 	}
-	BARRIER(); // before squares take the place of pieces
+	BARRIER(); // before squares overwrite pieces
 }
 #endif
 
-// column puts a column of squares into a line of the tile, so many bytes behind where it is at: the
-// words of lines i % PER, i % PER + PER, ...
+// column puts a column of squares into a line of the tile, at an offset in bytes: the words of
+// lines i % PER, i % PER + PER, ...
 INLINED void PASTE(NAME, _column)(Local slots, u32 at, u32 bytes, const u32 *r, u32 i) {
 #define AT(g) ROW((g) * PER + i % PER)[i / PER]
 #if LINES / PER >= 4
@@ -154,7 +155,7 @@ DEVICE void PASTE(NAME, _merge)(GLOBAL u32 *word, const u128 value, u32 from, u3
 	WHOLE(2, value.z)
 	WHOLE(3, value.w)
 #undef WHOLE
-	// The words that are dst's in part: one at either end, or one in all.
+	// The partial words of dst: one at either end, or one in all.
 	const u32 first = from / 32, final = to / 32;
 #define PICK(k) ((k) & 2 ? ((k) & 1 ? w : z) : (k) & 1 ? y : x)
 	const u32 x = value.x, y = value.y, z = value.z, w = value.w;
@@ -167,8 +168,8 @@ DEVICE void PASTE(NAME, _merge)(GLOBAL u32 *word, const u128 value, u32 from, u3
 #undef PICK
 }
 
-// ends merges the 16 bytes at lines' ends of which others own some: the first ones, the
-// last ones, or both.
+// ends merges the 16 bytes at lines' ends that other lines share: the first ones, the last
+// ones, or both.
 INLINED void PASTE(NAME, _ends)(GLOBAL u8 *dst, SHARED_POINTER const u128 *tile, CONSTANT Params *params, const PASTE(NAME, Shape) shape, i64 d, u32 na, u32 nb, u32 nc, u32 heads, u32 tails) {
 	const u32 lines = ACROSS_LOG + params->flat, both = heads & tails, items = nc << lines << both;
 	u32 i = LOCAL_ID;
@@ -180,7 +181,7 @@ INLINED void PASTE(NAME, _ends)(GLOBAL u8 *dst, SHARED_POINTER const u128 *tile,
 		if (line >= na || (tail ? end % UNIT == 0 || (last == 0 && phase > 0) : phase == 0)) {
 			continue;
 		}
-		// Bits [from, to) are dst's.
+		// Bits [from, to) belong to the line.
 		const u32 from = tail ? 0 : phase * DBITS, to = (tail || last == 0 ? end % UNIT : UNIT) * DBITS;
 		const u32 unit = tail ? last : 0, slot = c << shape.words;
 		Pair p;

@@ -1,6 +1,6 @@
-// stamp: what periodic_chunks.h is for rows that src repeats, shorter than a chunk and one behind the other
-// in dst. A chunk is put together once, and stored in each of a block's periods (see periods.h):
-// nothing else changes from one to the next but what of it is dst's.
+// stamp: periodic_chunks.h for rows that src repeats, shorter than a chunk and contiguous in
+// dst. A chunk is assembled once, and stored in each of a block's periods (see periods.h): only
+// the part of it that belongs to dst differs from one to the next.
 
 #include "kernel.h"
 #include "periods.h"

@@ -1,13 +1,13 @@
-// take: elements of src whose positions depend on indices in memory, or, of a put, which
-// go to positions in dst that do. There d is src's side, and s dst's. Below a
-// byte, which is for CPUs only, an item is a 32-bit word of dst, else it is of
-// elements. The elements of a row have their indices in common, which are looked at once:
-// kernels for CPUs do a row in one go, others first find the rows of a block. pick is for elements of
-// which too few have indices in common. lo is the base of at.
+// take: elements of src whose positions depend on indices in memory, or, for a put, elements of
+// src that go to such positions in dst. For a put d is src's side, and s dst's. Below a byte,
+// which is for CPUs only, an item is a 32-bit word of dst, otherwise elements. The elements of
+// a row have the same indices, which are looked up once: kernels for CPUs do one row after the
+// other, others first find the rows of a block. pick is for rows too short for that. lo is the
+// base of at.
 //
-// Where the cut axis is the innermost one, and the only one along which at has steps (columns), blocks
-// have up to params->tb of the params->span indices of inner axis 0, which outer axis 1 counts, one
-// after the other: a row of src is then read while the caches have all of it.
+// Where the cut axis is the innermost one, and the only one with steps in at (columns), blocks
+// have up to params->tb of the params->span indices of inner axis 0, which outer axis 1 counts,
+// one after the other: a row of src is then read while the caches have all of it.
 
 #include "kernel.h"
 
@@ -43,7 +43,7 @@ ENTRY {
 			}
 			step_cut(&r, params, rest);
 			const i64 number = params->words == 0 ? (i64)first * params->cut + item : (i64)word;
-			const i64 from = number * PER - r.d % PER; // the word's first element, by its number in the run
+			const i64 from = number * PER - r.d % PER; // the word's first element, by its index in the run
 			u32 value = 0, mask = 0;
 			for (u32 j = 0; j < PER; j++) {
 				const i64 e = from + j;
@@ -87,7 +87,7 @@ ENTRY {
 	for (u32 block = GROUP_ID; block < params->blocks; block += GROUPS) {
 		Position begin = BEGIN;
 		const u32 left = items_of(params, position_of(params, block, &begin));
-		// A row is the innermost axis: whole, or where that is cut, a part.
+		// A row is the innermost axis, or a part of it where that is cut.
 		const u32 whole = params->inner > 0, n = whole ? inner[0].n : left;
 		const i64 d = whole ? inner[0].d : params->d, s = whole ? inner[0].s : params->s;
 		const i64 a = whole ? at_axes(params)[params->outer].s : params->sa;
@@ -126,12 +126,12 @@ ENTRY {
 
 #else
 
-#define LOOKS 2 // rows at once, at the most
+#define LOOKS 2 // rows in one pass, at most
 #define SIZE (DBITS / 8)
 #define AT(type, from, bytes) ((type *)((from) + (bytes)))
 
-// look finds where rows begin on the side that indices move, in bytes; below 0: nowhere.
-// Work-items look at so many rows at once: one, or LOOKS.
+// look finds where rows begin, in bytes, on the side that indices move; below 0: nowhere. A
+// work-item looks up one row, or LOOKS rows, per pass.
 INLINED void PASTE(NAME, _look)(u32 looks, SHARED_POINTER i64 *found, CONSTANT Params *params, i64 s0, i64 a0, u32 rows, GLOBAL const u8 *at, GLOBAL u32 *status) {
 	for (u32 row = LOCAL_ID; row < rows; row += looks * GROUP) {
 		i64 s[LOOKS], a[LOOKS], index[LOOKS];
@@ -165,12 +165,12 @@ INLINED void PASTE(NAME, _look)(u32 looks, SHARED_POINTER i64 *found, CONSTANT P
 
 #define COLUMNS (DBITS < 128)
 #if COLUMNS
-// Where a work-item's elements are side by side: a word of them.
+// Where a work-item's elements are contiguous: a word of them.
 #define SIDE (DBITS < 32 ? 32 / DBITS : 1)
 #define COLUMN(j, id) (((j) / SIDE * GROUP + (id)) * SIDE + (j) % SIDE)
 
-// columns moves the elements of a block of columns, ITEMS for each work-item, from position d on of
-// the side that indices do not move, which is dense, and s of the other.
+// columns moves the elements of a block of columns, ITEMS for each work-item, from position d
+// on the side that indices do not move, which is dense, and s on the other.
 INLINED void PASTE(NAME, _columns)(GLOBAL u8 *dst, GLOBAL const u8 *src, SHARED_POINTER const i64 *found, CONSTANT Params *params, i64 d, i64 s, u32 block, u32 cuts) {
 	CONSTANT Axis *axes = AXES(params), *line = axes + params->outer;
 	digit(&block, axes);
@@ -227,7 +227,7 @@ INLINED void PASTE(NAME, _columns)(GLOBAL u8 *dst, GLOBAL const u8 *src, SHARED_
 }
 #endif
 
-// MOVE moves those of an item's elements that there are: loads first, so that they overlap.
+// MOVE moves the existing elements of an item: loads first, so that they overlap.
 #define MOVE(there, row) \
 	WORD value[ITEMS]; \
 	UNROLL \

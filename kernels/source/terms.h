@@ -1,9 +1,8 @@
-// What kernels share that scale elements: where their terms are, and what they mean.
+// Shared by kernels that scale elements: the places of their terms, and their types.
 //
-// The parameters go on behind their axes: with the same axes twice more, whose steps are
-// the scale's and the zero point's, and those of what is added; of the cut axis these are
-// da, sa and db. Behind them, there are the meanings: words for number_of, of what there
-// is no term of 0.
+// The parameters continue behind their axes: with the same axes twice more, whose steps are the
+// scale's and the zero point's, and the added tensor's; for the cut axis these are da, sa and
+// db. Behind them are the meanings: words for number_of, 0 for absent terms.
 
 #pragma once
 #include "numbers.h"
@@ -13,7 +12,7 @@
 typedef struct {
 	u64 src, dst, scale, zero, add;
 	u64 precision; // of a quotient; 0: floats of 32 bits
-	u64 sign;      // of what is added: flipped
+	u64 sign;      // for the added term: flipped
 	u64 unused;
 } Meanings;
 
@@ -53,12 +52,12 @@ DEVICE void move_item(Spot *p, CONSTANT Params *params, u32 item) {
 	move_cut(p, params, item);
 }
 
-// Near is a spot counted from where its block begins, of blocks for which 32 bits are enough.
+// Near is a spot relative to the begin of its block, for blocks for which 32 bits are enough.
 typedef struct {
 	i32 d, s, scale, zero, add;
 } Near;
 
-// near_item is where an item of such a block is.
+// near_item is the place of an item of such a block.
 DEVICE Near near_item(CONSTANT Params *params, u32 item) {
 	const u32 all = ALL_AXES(params);
 	Near p = {0, 0, 0, 0, 0};
@@ -79,7 +78,7 @@ DEVICE Near near_item(CONSTANT Params *params, u32 item) {
 	return p;
 }
 
-// spot_of is block_of on all sides.
+// spot_of is block_of for all sides.
 DEVICE u32 spot_of(CONSTANT Params *params, u32 block, Spot *p) {
 	const u32 first = digit(&block, AXES(params));
 	move_to(p, params, 0, first);
@@ -96,8 +95,8 @@ DEVICE i64 whole_of(u32 x, const Number is) {
 	return (i64)((x ^ sign) - sign);
 }
 
-// rounded_integer is the integer nearest to a float, to an even one if two are as near: 0
-// of NaN, and of large ones something beyond 2^60.
+// rounded_integer is the integer nearest to a float, ties to even: 0 for NaN, and a value
+// beyond 2^60 for large ones.
 DEVICE i64 rounded_integer(u32 x) {
 	const i32 power = (i32)(x >> 23 & 255) - 150;
 	const u64 m = significand(x);

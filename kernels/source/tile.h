@@ -1,18 +1,16 @@
-// tile: a transposition by way of local memory. src is dense, or nearly, along
-// axis a, and dst is along axis b: a block is up to ta x tb elements, read along
-// a and written along b, of cut indices of a third axis, c, where a and b are short.
-// A line of the tile has an odd number of elements, so that neither way of going
-// through it meets a memory bank twice, or few.
+// tile: a transposition through local memory. src is dense, or nearly, along axis a, and dst is
+// along axis b: a block is up to ta x tb elements, read along a and written along b, of cut
+// indices of a third axis, c, where a and b are short. A line of the tile has an odd number of
+// elements, so that neither direction of access has bank conflicts, or only few.
 //
-// Where lines of dst do not begin on sectors, blocks may overlap by a sector along b (step is less
-// than tb), so that a sector of dst is one block's: memory writes what two blocks complete twice, and
-// reads it in between.
+// Where lines of dst do not begin on sectors, blocks may overlap by a sector along b (step is
+// less than tb), so that one block writes all of a sector of dst: memory would write a sector
+// that two blocks complete twice, and read it in between.
 //
 // Blocks go in bands (see common.h), and outer axis 3 counts those along c; extent, d and s are those
-// of c.
-// Work-items stand side by side along a line, then below each other, then along c. Each
-// has some lines, d of inner axis 1 where they are read, and of 3 where they are written.
-// A block of the usual shape, TILE_A x TILE_B, has all of that as constants.
+// of c. Work-items are arranged along a line, then across lines, then along c. Each has some
+// lines: d of inner axis 1 when they are read, d of axis 3 when they are written. A block of
+// the usual shape, TILE_A x TILE_B, has constants for all of that.
 
 #include "kernel.h"
 
@@ -21,7 +19,7 @@
 #define LOADS (TILE_A * TILE_B / GROUP) // of a work-item
 #define MOST (DBITS == 32 ? 20 : LOADS) // of one, in a block of another shape
 
-// LINES does what is given for j from 0 to n, up to MOST, mostly by fours.
+// LINES repeats its argument for j from 0 to n, up to MOST, mostly by fours.
 #define LINES(n, does)                              \
 	UNROLL                                          \
 	for (u32 four = 0; four < MOST; four += 4) {   \
@@ -40,9 +38,9 @@
 		}                                           \
 	}
 
-// STORE_OWN stores an element of a line that begins at position at of dst, if it is the block's: the
-// one at bx of its part. That begins at the first whole sector, but in the first block, and is of step
-// elements, but in the last.
+// STORE_OWN stores an element of a line that begins at position at of dst, if it belongs to the
+// block: the one at bx of its part. The part begins at the first whole sector, except in the
+// first block, and has step elements, except in the last.
 #define STORE_OWN(at, offset, element)                                            \
 	const i32 begun = (0 - (u32)(at)) % SECTOR, skip = row > 0 ? begun : 0;       \
 	if ((i32)bx + skip - (last ? 0 : begun) < most) {                             \

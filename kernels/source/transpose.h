@@ -1,12 +1,12 @@
-// transpose: a transposition by squares (see squares.h): where the tile has slots, of any shape of
-// it, and how they are written.
+// transpose: a transposition by squares (see squares.h): the layout of slots in a tile of any
+// shape, and how they are written.
 //
 // Where lines of dst do not begin on sectors, blocks overlap by a sector along b (step is less
-// than tb), so that a sector of dst is one block's, of whichever lines: memory writes what two
-// blocks complete twice, and reads it in between. Only 16 bytes at a line's own
-// ends are merged. Where a block has whole lines that follow each other in dst (span), its
-// 16 bytes are put together across lines, too: inner axes 0 and 1 have the extents of a line
-// and of the lines for each index of c.
+// than tb), so that one block writes all of a sector of dst, whatever its lines: memory would
+// write a sector that two blocks complete twice, and read it in between. Only 16 bytes at a
+// line's own ends are merged. Where a block has whole lines that follow each other in dst
+// (span), its 16 bytes are assembled across lines, too: inner axes 0 and 1 have the extents of
+// a line and of the lines for each index of c.
 
 #include "squares.h"
 
@@ -19,8 +19,8 @@ DEVICE PASTE(NAME, Shape) PASTE(NAME, _shape)(CONSTANT Params *params) {
 	return shape;
 }
 
-// moved is how slots of a line are moved (by ^), within 128 bytes, so that no way of going through
-// the tile meets a memory bank twice.
+// moved is the offset, by exclusive or, of a line's slots within 128 bytes: it avoids bank
+// conflicts in every direction of access.
 INLINED u32 PASTE(NAME, _moved)(const PASTE(NAME, Shape) shape, u32 line) {
 	return ((line >> ACROSS_LOG << shape.near) ^ (line << shape.apart)) & 7;
 }
@@ -36,11 +36,11 @@ INLINED u32 PASTE(NAME, _given)(const PASTE(NAME, Shape) shape, u32 width, u32 x
 }
 #endif
 
-// put transposes what a work-item has loaded, into the tile.
+// put transposes a work-item's elements into the tile.
 INLINED void PASTE(NAME, _put)(SHARED_POINTER u128 *tile, u32 *r, const PASTE(NAME, Shape) shape, const PASTE(NAME, Share) share) {
 	TRANSPOSE
-	// From one column to the next in this order, a bit of i changes, and what depends on that
-	// of where its slot lies.
+	// From one column to the next in this order, one bit of i changes, and with it a part of
+	// the slot's place.
 	const u32 piece = share.y * (LINES / PER); // in a line of the tile
 	const Local slots = local_of(tile);
 	u32 at = PASTE(NAME, _slot)(shape, share.begin, piece / 4) * 16 + piece % 4 * 4;
@@ -52,12 +52,12 @@ INLINED void PASTE(NAME, _put)(SHARED_POINTER u128 *tile, u32 *r, const PASTE(NA
 	}
 }
 
-// store writes the 16 bytes that are full of the tile, to dst from position d on: those of nb
-// elements of each line, without what the blocks before have written, or later ones do, if
-// this is not the first or the last. full: that is all of it; aligned: all lines begin on
-// 16 bytes, and blocks do not overlap.
+// store writes the full 16 bytes of the tile to dst from position d on: nb elements of each
+// line, without those that earlier blocks have written or later ones write, unless this is the
+// first or the last block. full: the tile is full; aligned: all lines begin on 16 bytes, and
+// blocks do not overlap.
 INLINED void PASTE(NAME, _store)(GLOBAL u8 *dst, SHARED_POINTER const u128 *tile, CONSTANT Params *params, const PASTE(NAME, Shape) shape, i64 d, u32 na, u32 nb, u32 nc, u32 head, u32 last, u32 full, u32 aligned) {
-	const u32 lines = GROUP >> shape.units; // that are written at once
+	const u32 lines = GROUP >> shape.units; // lines in one pass
 	const u32 first = LOCAL_ID >> shape.units, unit = LOCAL_ID & ((1 << shape.units) - 1), c = unit >> shape.words;
 	const u32 b = (unit & ((1 << shape.words) - 1)) * UNIT;
 	i64 at = d + c * params->d + first * params->da + b;
@@ -71,8 +71,8 @@ INLINED void PASTE(NAME, _store)(GLOBAL u8 *dst, SHARED_POINTER const u128 *tile
 		}
 		return;
 	}
-	// Lines a stride apart begin alike: what is found out about the first holds for all of these
-	// that a work-item writes. Their slots are moved by a number that grows.
+	// Lines a stride apart begin alike: the offsets of the first one hold for all that a
+	// work-item writes. Their slots' offset grows by a constant.
 	const u32 stride = MAX(lines, MAX(SECTOR, ACROSS)), bytes = shape.units + 4; // of a line, the logarithm
 	i64 jump = stride * params->da * DBITS >> 3;
 	FRESH64(jump);
@@ -105,8 +105,8 @@ INLINED void PASTE(NAME, _store)(GLOBAL u8 *dst, SHARED_POINTER const u128 *tile
 	}
 }
 
-// across writes the lines of a block, which follow each other from dst position d on: each
-// 16 bytes are put together from as many of them as it has.
+// across writes the lines of a block, which follow each other from dst position d on: each 16
+// bytes are assembled from all lines that they hold.
 INLINED void PASTE(NAME, _across)(GLOBAL u8 *dst, SHARED_POINTER const u128 *tile, CONSTANT Params *params, const PASTE(NAME, Shape) shape, i64 d, u32 na, u32 nb, u32 nc) {
 	CONSTANT Axis *inner = AXES(params) + params->outer;
 	const u32 phase = (u32)d % UNIT, end = phase + na * nb * nc, lines = inner[1].n;
@@ -115,9 +115,9 @@ INLINED void PASTE(NAME, _across)(GLOBAL u8 *dst, SHARED_POINTER const u128 *til
 	u32 i = LOCAL_ID;
 	FRESH(i);
 	for (; i * UNIT < end; i += GROUP) {
-		const u32 from = i == 0 ? phase : 0, until = MIN(end - i * UNIT, UNIT); // elements that are dst's
+		const u32 from = i == 0 ? phase : 0, until = MIN(end - i * UNIT, UNIT); // elements in dst
 		u32 c = i * UNIT + from - phase;
-		const i32 begin = (i32)digit(&c, inner) - (i32)from; // in its line, of the 16 bytes
+		const i32 begin = (i32)digit(&c, inner) - (i32)from; // of the 16 bytes, in its line
 		u32 a = digit(&c, inner + 1);
 		const u32 slot = (c << shape.words) + (u32)(begin >> UNIT_LOG), key = PASTE(NAME, _slot)(shape, a, 0);
 		const u32 more = begin < whole ? 0xffffffff : 0; // of the line

@@ -1,9 +1,8 @@
 // transpose: a transposition of elements narrower than a word, by words. src is dense
 // along axis a, and dst along axis b. A block is TILE_A x TILE_B elements, made of
 // squares of PER x PER: a work-item reads a square as PER words from PER lines of src,
-// transposes it in registers, and puts the PER words, which now run along b, into
-// local memory. From there they are stored line by line of dst, shifted to the bit of
-// a word at which the line begins.
+// transposes it in registers, and puts the PER words, which now run along b, into local memory.
+// From there they are stored, line by line of dst, shifted to the bit at which the line begins.
 
 #include "kernel.h"
 
@@ -13,9 +12,9 @@
 #define COLUMN (PER * WIDTH + 1) // words from a square to the next one along b
 #define ALONG_B MIN(HEIGHT, GROUP) // work-items side by side, to store
 
-// SWAP takes pairs of lines, as far apart as elements of that many bits are: it
-// exchanges the high halves of the first line's fields, which are twice as wide, and
-// the low halves of the second line's.
+// SWAP exchanges, in pairs of lines whose distance is the number of elements in that many bits,
+// the high halves of the first line's fields, which are twice as wide, with the low halves of
+// the second line's.
 #define SWAP(bits, low)                                        \
 	UNROLL                                                     \
 	for (u32 k = 0; k < PER; k++) {                            \
@@ -42,7 +41,7 @@
 // from line to line.
 DEVICE void PASTE(NAME, _load)(SHARED_POINTER u32 *RESTRICT tile, GLOBAL const u32 *RESTRICT from, i64 s, i64 step, u32 na, u32 nb) {
 	const u32 width = (na + PER - 1) / PER;
-	// Line by line, and then in place: loops that compilers make vectors of.
+	// Line by line, and then in place: loops that compilers vectorize.
 	for (u32 y = 0; y < nb; y++) {
 		const u64 at = (u64)(s + y * step);
 		const u32 shift = (u32)(at % PER) * DBITS;
@@ -97,7 +96,7 @@ DEVICE void PASTE(NAME, _store)(GLOBAL u32 *RESTRICT dst, SHARED_POINTER const u
 	if ((d | step | nb) % PER == 0) {
 		return;
 	}
-	// The words that are not full, at either end of a line.
+	// The partial words at either end of a line.
 	for (u32 i = LOCAL_ID; i < 2 * na; i += GROUP) {
 		const u32 y = i / 2;
 		const u64 at = (u64)(d + y * step);

@@ -1,4 +1,5 @@
-// undefs: for the next kernel, what headers of a kernel define for each other.
+// undefs: undefines, for the next kernel, the macros that a kernel's headers define for each
+// other.
 
 #undef PER
 #undef LINES

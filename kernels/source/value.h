@@ -1,6 +1,6 @@
 // value: casts from elements of 16 or 32 bits. Values of any type pass through a float of 32
-// bits, or an integer of 32 where both sides are integers; what the types are is the same for
-// all work-items.
+// bits, or an integer of 32 where both sides are integers; the types are the same for all
+// work-items.
 
 #include "kernel.h"
 #include "conversions.h"
@@ -17,7 +17,7 @@
 #define KNOWN , const Number is, const Number becomes, const Fit fit
 #define KNOWS , is, becomes, fit
 
-// decode makes floats of 32 bits, or integers, of items' elements.
+// decode converts items' elements to floats of 32 bits, or to integers.
 INLINED void PASTE(NAME, _decode)(u32 *v, const u32 *raw, const Number from) {
 #if SBITS == 32
 	EVERY {
@@ -44,7 +44,7 @@ INLINED void PASTE(NAME, _decode)(u32 *v, const u32 *raw, const Number from) {
 #endif
 }
 
-// integers makes floats of items' integers.
+// integers converts items' integers to floats.
 INLINED void PASTE(NAME, _integers)(u32 *v, const Number from) {
 	EVERY {
 #if SBITS == 16
@@ -62,7 +62,7 @@ INLINED void PASTE(NAME, _integers)(u32 *v, const Number from) {
 #define UNSIGNED 0x7fff7fff
 #endif
 
-// signs is the top bits of four elements, each eight times.
+// signs is the top bits of four elements, each repeated eight times.
 DEVICE u32 PASTE(NAME, _signs)(const u32 *raw) {
 #if SBITS == 32
 	return signs_of(bytes_of(raw[0], raw[1], 0x0073), bytes_of(raw[2], raw[3], 0x0073), 0x5410);
@@ -71,7 +71,7 @@ DEVICE u32 PASTE(NAME, _signs)(const u32 *raw) {
 #endif
 }
 
-// nans is ones in the bytes of those among four magnitudes that are not a number.
+// nans has ones in the bytes of those of four magnitudes that are NaN.
 INLINED u32 PASTE(NAME, _nans)(const u32 *magnitudes, const Number from) {
 	u32 v[4 * SBITS / 32];
 #if SBITS == 32

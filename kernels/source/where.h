@@ -1,6 +1,6 @@
-// where: elements of a or b, as cond says, wherever they are (see where_operands.h). An item is a
-// few elements, as in element.h; below a byte, a word of a run of elements that are
-// neighbours in dst.
+// where: elements of a or b, chosen by cond, with any strides (see where_operands.h). An item
+// is a few elements, as in element.h; below a byte, a word of a run of contiguous elements of
+// dst.
 
 #include "kernel.h"
 #include "pieces.h"
@@ -34,7 +34,7 @@ ENTRY {
 			}
 			go_cut(&r, params, rest);
 			const i64 number = params->words == 0 ? (i64)first * params->cut + item : (i64)word;
-			const i64 from = number * PER - r.d % PER; // the word's first element, by its number in the run
+			const i64 from = number * PER - r.d % PER; // the word's first element, by its index in the run
 			u32 value = 0, mask = 0;
 			ROLLED
 			for (u32 j = 0; j < PER; j++) {
@@ -76,7 +76,7 @@ ENTRY {
 	for (u32 block = GROUP_ID; block < params->blocks; block += GROUPS) {
 		Sides begin = {dBase, sBase, (i64)hi, (i64)lo};
 		const u32 left = items_of(params, sides_of(params, block, &begin));
-		// A row is the innermost axis: whole, or where that is cut, a part.
+		// A row is the innermost axis, or a part of it where that is cut.
 		const u32 whole = params->inner > 0, n = whole ? inner[0].n : left;
 		const i64 d = whole ? inner[0].d : params->d, sa = whole ? inner[0].s : params->s;
 		const i64 sb = whole ? at_axes(params)[params->outer].d : params->da, sc = whole ? at_axes(params)[params->outer].s : params->sa;
@@ -92,7 +92,7 @@ ENTRY {
 				go_cut(&p, params, rest);
 			}
 			if (d == 1 && sa == 1 && sb == 1 && sc == 1) {
-				for (u32 i = 0; i < n; i++) { // a loop that compilers make vectors of
+				for (u32 i = 0; i < n; i++) { // a loop that compilers vectorize
 					const WORD x = a[p.a + i], y = b[p.b + i];
 					to[p.d + i] = cond[p.c + i] ? x : y;
 				}

@@ -1,8 +1,8 @@
-// What kernels share that choose between elements of two tensors.
+// Shared by kernels that choose between elements of two tensors.
 //
-// src is a, more is b, and cond is the condition's bytes; lo and hi are the bases of cond
-// and b. The parameters go on behind their axes: with the same axes once more, whose d is
-// the step that b makes, and whose s is cond's (of the cut axis: params->da and sa).
+// src is a, more is b, and cond is the condition's bytes; lo and hi are the bases of cond and
+// b. The parameters continue behind their axes: with the same axes once more, whose d is the
+// step in b, and whose s is the step in cond (for the cut axis: params->da and sa).
 
 #pragma once
 #include "indices.h"
@@ -12,8 +12,8 @@
 // trues has the top bit of each byte that is not 0.
 DEVICE u32 trues(u32 bytes) { return ((bytes & 0x7f7f7f7f) + 0x7f7f7f7f) | bytes; }
 
-// nibbles_of and crumbs_of are ones in the elements, of 4 and of 2 bits, of those of eight
-// bytes whose top bit is set.
+// nibbles_of and crumbs_of have ones in the elements, of 4 and of 2 bits, that correspond to
+// the bytes, of eight, whose top bit is set.
 DEVICE u32 nibbles_of(u32 a, u32 b) { return joined_4((a >> 7 & 0x01010101) * 15, (b >> 7 & 0x01010101) * 15); }
 DEVICE u32 crumbs_of(u32 a, u32 b) { return joined_2((a >> 7 & 0x01010101) * 3, (b >> 7 & 0x01010101) * 3) & 0xffff; }
 
@@ -38,7 +38,7 @@ DEVICE void go_cut(Sides *p, CONSTANT Params *params, u32 i) {
 	p->c += i * params->sa;
 }
 
-// sides_of is block_of on all sides.
+// sides_of is block_of for all sides.
 DEVICE u32 sides_of(CONSTANT Params *params, u32 block, Sides *p) {
 	const u32 first = digit(&block, AXES(params));
 	go(p, params, 0, first);

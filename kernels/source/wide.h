@@ -1,6 +1,6 @@
-// What casts on a GPU do with types of 64 bits, by arithmetic on integers: a device may lack
-// double. What is rounded again afterwards is rounded to an odd float first: to one of the two
-// nearest that ends in a one, unless it is exact.
+// Conversions of 64-bit types in casts on a GPU, by arithmetic on integers: a device may lack
+// double. A value that is rounded again later is rounded to an odd float first: of the two
+// nearest, the one that ends in a one, unless it is exact.
 
 #pragma once
 #include "floats.h"
@@ -8,13 +8,13 @@
 // double_of_float is exact.
 DEVICE u64 double_of_float(u32 x) {
 	const u32 a = x & 0x7fffffff, tiny = a < 0x00800000;
-	const u32 b = tiny ? AS_BITS((float)a) : a; // subnormal numbers count their unit
+	const u32 b = tiny ? AS_BITS((float)a) : a; // subnormal numbers are counted in units
 	const u32 high = (b >> 3) + ((tiny ? 896 - 149 : 896) << 20);
 	const u64 number = a == 0 ? 0 : (u64)high << 32 | b << 29;
 	return (a < 0x7f800000 ? number : a == 0x7f800000 ? 0x7ff0000000000000 : 0x7ff8000000000000) | (u64)(x >> 31) << 63;
 }
 
-// double_of_integer rounds an integer to the nearest double, to an even one if two are as near.
+// double_of_integer rounds an integer to the nearest double, ties to even.
 DEVICE u64 double_of_integer(u64 x, u32 sign) {
 	const u64 negative = sign ? x & 0x8000000000000000 : 0, m = negative ? 0 - x : x;
 	const u32 zeros = LEADING64(m | 1);
@@ -33,8 +33,8 @@ DEVICE u32 odd_float_of_integer(u64 x, u32 sign) {
 	return m == 0 ? 0 : (kept + ((189 - zeros) << 23)) | negative;
 }
 
-// float_of_double rounds a double to the nearest float, to an even one if two are as near; or
-// to an odd one. excess is what it makes of too large a number.
+// float_of_double rounds a double to the nearest float, ties to even; or to an odd one. excess
+// is the result for too large a number.
 DEVICE u32 float_of_double(u64 x, u32 odd, u32 excess) {
 	const u32 high = (u32)(x >> 32), sign = high & 0x80000000, exponent = high >> 20 & 2047;
 	const u64 a = x & 0x7fffffffffffffff;
@@ -44,7 +44,7 @@ DEVICE u32 float_of_double(u64 x, u32 odd, u32 excess) {
 	if (exponent > 1150) {
 		return sign | (exponent < 2047 ? excess : 0x7f800000);
 	}
-	// A significand of 24 bits, and what is below it: less for subnormal floats.
+	// A significand of 24 bits, and the bits below it: fewer for subnormal floats.
 	const u64 m = (a & 0x000fffffffffffff) << 3 | (u64)(exponent != 0) << 55;
 	const u32 first = MAX(exponent, 897), drop = MIN(first - exponent, 26);
 	const u64 kept = m >> drop;
@@ -70,7 +70,7 @@ DEVICE u64 whole(u64 m, i32 power, u32 negative, u32 infinite, u32 bits, const N
 	return negative ? 0 - v : v;
 }
 
-// whole_of_double and whole_of_float make integers of some bits; 0 of NaN.
+// whole_of_double and whole_of_float convert to integers of some bits; 0 for NaN.
 DEVICE u64 whole_of_double(u64 x, u32 bits, const Number to) {
 	const u32 exponent = (u32)(x >> 52) & 2047, negative = (u32)(x >> 63);
 	const u64 a = x & 0x7fffffffffffffff, m = (x & 0x000fffffffffffff) | (u64)(exponent != 0) << 52;

@@ -1,12 +1,12 @@
-// What kernels share that write elements narrower than a word: an item is a 32-bit
-// word of dst, or a span of them, in a run of elements that are dense in dst. A run
-// may begin and end within a word.
+// Shared by kernels that write elements narrower than a word: an item is a 32-bit word of dst,
+// or a span of them, in a run of elements that are dense in dst. A run may begin and end within
+// a word.
 
 #pragma once
 #include "common.h"
 
-// merge_bits stores the bits of a word that the mask names. The others may belong to
-// other work-items, or not to dst: they are kept, by atomic operations.
+// merge_bits stores the bits of a word that the mask names. The others may belong to other
+// work-items, or lie outside dst: they are kept, by atomic operations.
 DEVICE void merge_bits(GLOBAL u32 *word, u32 value, u32 mask) {
 	if (mask == 0xffffffff) {
 		*word = value;
@@ -16,8 +16,8 @@ DEVICE void merge_bits(GLOBAL u32 *word, u32 value, u32 mask) {
 	}
 }
 
-// replace_bits is merge_bits where several work-items may store the same bits: those of one
-// of them stay.
+// replace_bits is merge_bits where several work-items may store the same bits: one work-item's
+// bits remain.
 DEVICE void replace_bits(GLOBAL u32 *word, u32 value, u32 mask) {
 	u32 old = 0, now = ATOMIC_CAS(word, old, value);
 	while (now != old) {
@@ -44,11 +44,11 @@ DEVICE u32 bits_between(u32 from, u32 to) {
 	return (0xffffffff << from) & (0xffffffff >> (32 - to));
 }
 
-// bits_above is the mask of the bits of a word from the one with number from - begin on.
+// bits_above is the mask of the bits of a word from bit from - begin on.
 DEVICE u32 bits_above(u32 from, u32 begin) { return ones_above((u32)MAX((i32)(from - begin), 0)); }
 
-// Run is where an item's words lie: element 0 of its run at dst position d and
-// src position s, and the number of its first word in the run.
+// Run is where an item's words lie: element 0 of its run at dst position d and src position s,
+// and the index of its first word in the run.
 typedef struct {
 	i64 d, s, word;
 } Run;

@@ -1,19 +1,19 @@
-// An OpenCL library for tests: the system's, with cl_khr_gl_sharing for buffers of the GL
-// that the process has loaded by EGL. What a buffer holds is copied to its cl_mem when it is
-// acquired, and back when it is released; in between GL has it mapped, so that use of it is
-// an error of GL's. While GL has the buffer, the cl_mem holds a pattern. Functions that are
-// not here are those of the library that it is linked to. GL 4.5 is needed.
+// An OpenCL library for tests: the system's, with cl_khr_gl_sharing for buffers of the GL that
+// the process has loaded by EGL. A buffer's content is copied to its cl_mem when it is
+// acquired, and back when it is released; in between the buffer is mapped in GL, so that its
+// use is a GL error. While GL has the buffer, the cl_mem holds a pattern. Other functions come
+// from the linked library. GL 4.5 is needed.
 //
 //	make gl-shim && RESTRIDE_LIBOPENCL=$PWD/build/glshim/libOpenCL.so ...
 //
-// With RESTRIDE_GLSHIM_EVENT=1 there is cl_khr_gl_event, too. Without, acquiring is an error as
-// long as GL has not come to the fence of restrideGLShimExpect, and what is released is GL's
-// only after clFinish. With RESTRIDE_GLSHIM_DEVICE=none GL is on no device; with =late, it is
-// clCreateContext that tells.
+// With RESTRIDE_GLSHIM_EVENT=1 there is cl_khr_gl_event, too. Without it, acquiring is an error
+// until GL has reached the fence of restrideGLShimExpect, and a released buffer returns to GL
+// only after clFinish. With RESTRIDE_GLSHIM_DEVICE=none GL is on no device; with =late,
+// clCreateContext reports that.
 //
-// Wrong use is told on stderr, and is CL_INVALID_OPERATION: acquiring or releasing twice, on
-// a thread without the context, writing to what is GL's or is shared to be read, releasing the
-// last reference to what is acquired.
+// Wrong use is reported on stderr, and is CL_INVALID_OPERATION: acquiring or releasing twice,
+// or on a thread without the context, writing to a buffer that GL has or that is shared for
+// reading, releasing the last reference to an acquired buffer.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -87,7 +87,7 @@ struct Shared {
 	size_t size;
 	uint8_t *inGL = nullptr; // GL's memory, while it is mapped
 	bool acquired = false;
-	Handle queue = nullptr; // that released it, until GL has it again
+	Handle queue = nullptr; // the queue that released it, until GL has it again
 };
 
 std::mutex lock; // of all below
@@ -124,7 +124,7 @@ Handle contextOf(Handle queue) {
 	return context;
 }
 
-// parameterOf is what GL says of a buffer; 0: there is none.
+// parameterOf is a buffer's parameter in GL; 0: there is none.
 int64_t parameterOf(UInt buffer, UInt key) {
 	int64_t value = 0;
 	if (gl<uint8_t(UInt)>("glIsBuffer")(buffer) != 0) {
@@ -133,7 +133,7 @@ int64_t parameterOf(UInt buffer, UInt key) {
 	return value;
 }
 
-// unlend lets GL use a buffer again.
+// unlend returns a buffer to GL.
 void unlend(Shared &s) {
 	if (parameterOf(s.buffer, glBufferMapped) != 0) {
 		gl<uint8_t(UInt)>("glUnmapNamedBuffer")(s.buffer);
@@ -142,7 +142,7 @@ void unlend(Shared &s) {
 	s.queue = nullptr;
 }
 
-// check finds the buffers of a call, which is made on the right thread and queue.
+// check finds the buffers of a call, which must be made on the right thread and queue.
 Int check(Handle queue, UInt count, const Handle *mems, bool acquired) {
 	if (contexts.count(contextOf(queue)) == 0) {
 		return invalidContext;
@@ -204,7 +204,7 @@ Int release(Handle queue, Handle mem, Shared &s) {
 	return changed && s.flags == readOnly ? wrong("a buffer was written that is shared to be read") : e;
 }
 
-// answer is what a function of information returns.
+// answer returns the result of an information function.
 Int answer(const void *value, size_t n, size_t room, void *to, size_t *need) {
 	if (need != nullptr) {
 		*need = n;
@@ -230,7 +230,7 @@ intptr_t propertyOf(const intptr_t *list, intptr_t key) {
 	return 0;
 }
 
-// onGL reports whether properties name the context that is current: others are not known.
+// onGL reports whether properties name the current context: others are unknown.
 bool onGL(const intptr_t *list) {
 	return currentGL() != nullptr && propertyOf(list, glContext) == reinterpret_cast<intptr_t>(currentGL()) &&
 		propertyOf(list, eglDisplay) == reinterpret_cast<intptr_t>(gl<Handle()>("eglGetCurrentDisplay")());
@@ -240,7 +240,7 @@ bool onGL(const intptr_t *list) {
 
 #define API extern "C" __attribute__((visibility("default")))
 
-// restrideGLShimExpect names the GLsync that GL must have come to at the next call that
+// restrideGLShimExpect names the GLsync that GL must have reached at the next call that
 // acquires; 0: none.
 API void restrideGLShimExpect(void *fence) {
 	const std::lock_guard<std::mutex> hold(lock);
@@ -305,7 +305,7 @@ API Handle clCreateContext(const intptr_t *properties, UInt n, const Handle *dev
 	return context;
 }
 
-// PoCL 3.1 crashes if it is asked for properties that a context has not.
+// PoCL 3.1 crashes if it is asked for properties that a context does not have.
 API Int clGetContextInfo(Handle context, UInt key, size_t room, void *to, size_t *need) {
 	if (key != contextProperties) {
 		return cl<Int(Handle, UInt, size_t, void *, size_t *)>("clGetContextInfo")(context, key, room, to, need);

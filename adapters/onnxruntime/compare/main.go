@@ -1,4 +1,4 @@
-// Compare measures real models in sessions with ONNX Runtime, beside ONNX Runtime alone, and
+// Compare measures real models in sessions with ONNX Runtime, next to ONNX Runtime alone, and
 // prints a page of bench/results:
 //
 //	sh setup.sh && go run ./compare >../../bench/results/onnxruntime.md
@@ -83,7 +83,7 @@ func compare(engine *onnxruntime.Engine, r *models.Model, path string, rounds in
 		return "", err
 	}
 	defer options.Destroy()
-	// As the engine's, so that what differs is Restride.
+	// Like the engine's, so that only Restride differs.
 	if err := options.AddSessionConfigEntry("session.intra_op.allow_spinning", "0"); err != nil {
 		return "", err
 	}
@@ -115,7 +115,7 @@ func compare(engine *onnxruntime.Engine, r *models.Model, path string, rounds in
 		return out.Release()
 	}
 	there := func() error { _, err := alone.Run(); return err }
-	if err := here(); err != nil { // which loads what has no declared types
+	if err := here(); err != nil { // which loads outputs without declared types
 		return "", err
 	}
 	var work work
@@ -157,7 +157,7 @@ func upload(s *tensor.Stream, r *models.Model, in map[string]any) (onnx.Values, 
 	return values, nil
 }
 
-// measure returns the milliseconds of a run, of as many as take some time.
+// measure returns the milliseconds of a run, averaged over some time.
 func measure(run func() error) (float64, error) {
 	const long = 20 * time.Millisecond
 	start, n := time.Now(), 0

@@ -1,5 +1,5 @@
-// A model on the cpu device, with ONNX Runtime for what is no layout: silero-vad's, which
-// says whether there is speech in a moment of sound.
+// A model on the cpu device, with ONNX Runtime for all but layout operators: silero-vad's,
+// which detects speech in a moment of sound.
 package main
 
 import (

@@ -2,13 +2,13 @@
 //
 //	func BenchmarkCases(b *testing.B) { benchtest.Run(b, open) }
 //
-// Names are as "Cases/case=a-transpose/width=32", so that benchstat can group and
-// filter by layout and width:
+// Names are like "Cases/case=a-transpose/width=32", so that benchstat can group and filter by
+// layout and width:
 //
 //	go test -bench 'Cases/case=a-' -count 6 ./cpu > new.txt
 //	benchstat -col .file -row /case,/width old.txt new.txt
 //
-// They are for work on a device: each iteration times a case and then its yardstick, so
+// They are for development of a device: each iteration times a case and then its yardstick, so
 // that a noisy machine slows both. Nothing is verified; tests and restride bench do that.
 package benchtest
 
@@ -25,9 +25,9 @@ import (
 )
 
 // Run reports for each case, at cases.Reference, the time and, as xmemcpy, its speed
-// relative to a plain copy of as many bytes: on processors bench.Memcpy, elsewhere the
-// device's own dense copy. Both speeds are those of the best iteration, since only
-// neighbours change it.
+// relative to a plain copy of as many bytes: on processors bench.Memcpy, elsewhere the device's
+// own dense copy. Both speeds are the best iteration's, since other iterations differ only by
+// noise.
 func Run(b *testing.B, open func(testing.TB) device.Device) {
 	for _, c := range cases.All() {
 		b.Run(report.BenchmarkName(c.Name), func(b *testing.B) { run(b, c, open(b), cases.Reference) })
@@ -44,7 +44,7 @@ func run(b *testing.B, c cases.Case, dev device.Device, size int64) {
 	defer func() { ok(dev.Close()) }()
 	q, err := dev.NewQueue()
 	ok(err)
-	ready := func(o oracle.Case) func() { // on memory that was written: other memory is not there
+	ready := func(o oracle.Case) func() { // on memory with pages: unwritten memory has none
 		x, err := bench.NewOperands(dev, o)
 		ok(err)
 		ok(x.Fill(q, make([]byte, x.Noise()), 1))

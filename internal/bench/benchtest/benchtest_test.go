@@ -12,7 +12,7 @@ import (
 	"github.com/restride/restride/internal/bench/cases"
 )
 
-// gpu is a device that says it is one: what it is compared with is its own copy.
+// gpu is a device that claims to be a GPU: it is compared with its own copy.
 type gpu struct{ device.Device }
 
 func (g gpu) Info() device.Info {

@@ -10,14 +10,14 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// Reference is the size, in bytes, at which cases have the shapes of published figures.
-// What a case writes there is about as much.
+// Reference is the size, in bytes, at which cases have the shapes of published figures. A case
+// writes about that many bytes.
 const Reference = 64 << 20
 
 // Case is an operation on layouts, at any size.
 type Case struct {
-	Name             string // as "b-nchw-nhwc/16"
-	Class            string // what is hard about it, as "transpose"
+	Name             string // such as "b-nchw-nhwc/16"
+	Class            string // its difficulty, such as "transpose"
 	Op               oracle.Op
 	DstType, SrcType layout.DType // a fill has only DstType
 
@@ -27,25 +27,25 @@ type Case struct {
 	src  view    // nil: the tensor itself
 	dst  view    // of a dense tensor of src's shape; nil: itself
 
-	// src of a take, and of a put dst, is a view of its table. It takes or puts half as many
-	// as there are along axis.
+	// src of a take, and dst of a put, is a view of its table. The indices select half of the
+	// elements along axis.
 	axis int
-	own  bool // each element has its own index; false: they share those along axis
+	own  bool // each element has its own index; false: elements share them along axis
 
-	// Of a where: views of which cond and b are, of a dense tensor of src's shape. Of what
-	// scales: that of the scales, and the types of these and of the zero points.
+	// For a where: the views cond and b, of a dense tensor of src's shape. For scalings: the
+	// view of the scales, and the types of these and of the zero points.
 	cond, b, scale      view
 	scaleType, zeroType layout.DType
 
-	fixed *oracle.Case // of a case of one size, which has nothing of the above
+	fixed *oracle.Case // a case of one size, which has none of the fields above
 }
 
 // view makes a layout of a dense one.
 type view func(layout.Layout) (layout.Layout, error)
 
 // At scales the case to a size, of at least 1, unless it is a fixed one. Axes stay multiples of the power of two
-// that divides them, up to 64, while they are longer than that. Where the axes that grow
-// are 1, as a batch of one image, another one shrinks.
+// that divides them, up to 64, while they are longer than that. Where the axes that grow are 1,
+// such as a batch of one image, another one shrinks.
 func (c Case) At(bytes int64) (oracle.Case, error) {
 	if bytes < 1 {
 		return oracle.Case{}, layout.Errorf(device.ErrInvalid, "Case", "%s at %d bytes: want at least 1", c.Name, bytes)
@@ -88,7 +88,7 @@ func (c Case) At(bytes int64) (oracle.Case, error) {
 	return out, nil
 }
 
-// beside makes what else is read: conditions, a where's other side, terms.
+// beside makes the other inputs: conditions, a where's other side, terms.
 func (c Case) beside(out *oracle.Case) (err error) {
 	dims := out.Dst.Shape()
 	switch c.Op {
@@ -140,7 +140,7 @@ func scale(n int64, factor float64) int64 {
 	return n
 }
 
-// shrinks returns the axis that shrinks when those that grow are 1.
+// shrinks returns the axis that shrinks when the growing ones are 1.
 func (c Case) shrinks() int {
 	if c.next > 0 {
 		return c.next

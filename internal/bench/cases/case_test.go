@@ -11,8 +11,7 @@ import (
 	"github.com/restride/restride/internal/oracle"
 )
 
-// Each case is an operation that devices accept, at any size, of about as many
-// bytes as that says.
+// Each case is an operation that devices accept, at any size, of about that many bytes.
 func TestCases(t *testing.T) {
 	names := map[string]bool{}
 	for _, c := range All() {
@@ -38,7 +37,7 @@ func TestCases(t *testing.T) {
 			require.NoError(t, err)
 			assert.GreaterOrEqual(t, logical, before, "%s at %d is smaller than at a smaller size", c.Name, size)
 			before = logical
-			if size >= 4<<20 && c.Class != "convert" && c.Class != "scale" { // most of which are smaller
+			if size >= 4<<20 && c.Class != "convert" && c.Class != "scale" { // most are smaller
 				assert.InDelta(t, 1, float64(logical)/float64(2*size), .8, "%s at %d", c.Name, size)
 			}
 		}
@@ -48,7 +47,7 @@ func TestCases(t *testing.T) {
 	}
 }
 
-// The figures of others are of these shapes.
+// Published figures are for these shapes.
 func TestReferenceShapes(t *testing.T) {
 	want := map[string]string{
 		"a-transpose/32":    "copy/float/4096x4096/dst=4096,1@0/src=1,4096@0",
@@ -92,7 +91,7 @@ func TestCaseRefuses(t *testing.T) {
 	}
 	for _, c := range All() {
 		_, err := c.At(math.MaxInt64)
-		if err == nil { // about as many bytes is fewer
+		if err == nil { // about as many bytes would be fewer
 			continue
 		}
 		require.ErrorIs(t, err, device.ErrInvalid, c.Name)

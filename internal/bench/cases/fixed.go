@@ -13,10 +13,10 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// mostName is how many bytes a name has at most: a case's text may be one.
+// mostName is the most bytes of a name: a case's text may be its name.
 const mostName = 1000
 
-// Fixed is a case of the caller's own, which is the same at any size.
+// Fixed is a caller's own case, which is the same at any size.
 func Fixed(name string, o oracle.Case) (Case, error) {
 	refuse := func(rule string) (Case, error) {
 		return Case{}, layout.Errorf(device.ErrInvalid, "Case", "%s: %s", quote.Plain(name), rule)
@@ -30,8 +30,8 @@ func Fixed(name string, o oracle.Case) (Case, error) {
 	return Case{Name: name, Class: "own", Op: o.Op, DstType: o.DstType, SrcType: o.SrcType, fixed: &o}, nil
 }
 
-// unmeasured is the rule that an operation breaks which cannot be measured; "": it can, as
-// far as the device does it.
+// unmeasured is the rule for measurements that an operation breaks; "": none, if the device
+// supports the operation.
 func unmeasured(o *oracle.Case) string {
 	indexed := o.Op == oracle.OpTake || o.Op == oracle.OpPut
 	switch scale := o.Terms.Scale.Type; {
@@ -59,7 +59,7 @@ func unmeasured(o *oracle.Case) string {
 	return ""
 }
 
-// Parse reads a case of the caller's own: an operation as restride verify takes it, or
+// Parse reads a caller's own case: an operation in the form of restride verify, or
 // NAME=OPERATION. Without a name, its text is its name.
 func Parse(text string) (Case, error) {
 	name, operation, ok := strings.Cut(text, "=")
@@ -77,8 +77,8 @@ func named(name, operation string) (Case, error) {
 	return Fixed(name, o)
 }
 
-// Read reads a list of cases of the caller's own: lines of a name and an operation, as
-// restride verify takes it. Lines that begin with # are comments.
+// Read reads a list of a caller's own cases: lines of a name and an operation, in the form of
+// restride verify. Lines that begin with # are comments.
 func Read(r io.Reader) (all []Case, err error) {
 	scan := bufio.NewScanner(r)
 	for n := 1; scan.Scan(); n++ {

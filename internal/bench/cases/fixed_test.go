@@ -11,7 +11,7 @@ import (
 	"github.com/restride/restride/device"
 )
 
-// A case of the caller's own has a name, or is its own, and is the same at any size.
+// A caller's own case has a name, or its text is one, and is the same at any size.
 func TestParse(t *testing.T) {
 	const text = "copy/int4/3x5/dst=5,1@1/src=-1,3@14"
 	for given, name := range map[string]string{text: text, "mine=" + text: "mine", "mine/4=" + text: "mine/4", "mine/dst/4=" + text: "mine/dst/4"} {
@@ -27,7 +27,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// What cannot be measured is refused with the rule that it breaks.
+// A case that cannot be measured is refused with the rule that it breaks.
 func TestParseRefuses(t *testing.T) {
 	for text, rule := range map[string]string{
 		"":                                   "not of the form copy/types",
@@ -78,7 +78,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// Small cases are as the fixed ones that they are of, but for extents.
+// Small cases differ from their fixed ones only in extents.
 func TestSmall(t *testing.T) {
 	for text, want := range map[string]string{
 		"copy/uint8/4096x1000/dst=1000,1@0/src=1024,1@3":                                           "copy/uint8/16x1000/dst=1000,1@0/src=1024,1@3",

@@ -144,8 +144,8 @@ func (l *list) broadcasts() {
 	l.add("expand-mask", "broadcast", layout.Float16, []int64{2, 16, 1024, 1024}, repeat(1), 0)
 }
 
-// packed are copies of elements below a byte that do not lie as whole bytes do, and
-// packing and unpacking.
+// packed are copies of elements below a byte that cannot be moved as whole bytes, and packing
+// and unpacking.
 func (l *list) packed() {
 	l.add("c-heads", "rows", layout.Int4, []int64{64, 512, 16, 64}, permute(0, 2, 1, 3), 0)
 	l.add("odd-nibble", "sub-byte", layout.Int4, []int64{1 << 27}, from(1), 0)
@@ -188,9 +188,9 @@ func (l *list) nibbles() {
 	}
 }
 
-// conversions are between number types. Sources are random bits: NaNs and numbers out of
-// range are among them. Elements are fewer than in other cases, since OpenCL on
-// processors takes 20 ns for each.
+// conversions are between number types. Sources are random bits, which include NaNs and numbers
+// out of range. Elements are fewer than in other cases, since OpenCL on processors needs 20 ns
+// for each.
 func (l *list) conversions() {
 	l.convert("half-to-float", layout.Float32, layout.Float16, 1<<21)
 	l.convert("float-to-half", layout.Float16, layout.Float32, 1<<21)
@@ -201,7 +201,7 @@ func (l *list) conversions() {
 	l.convert("int8-to-float", layout.Float32, layout.Int8, 1<<21)
 }
 
-// fills are as in Pad: of the inside of images, and of columns.
+// fills are like Pad's: of the inside of images, and of columns.
 func (l *list) fills() {
 	l.fill("fill-inside", layout.Float32, []int64{32, 64, 112, 112}, inside(1, 2, 3))
 	l.fill("fill-columns", layout.Float16, []int64{1 << 22, 4}, window(1, 4, 1))
@@ -228,8 +228,8 @@ func (l *list) puts() {
 	c.Op, c.Class, c.own = oracle.OpPut, "put", true
 }
 
-// choices are of attention's scores or a number, by a mask that heads share; of elements of
-// two tensors; and of what codes of 4 and 8 bits stand for, in a table.
+// choices are between attention's scores and a number, by a mask that heads share; between
+// elements of two tensors; and lookups of codes of 4 and 8 bits in a table.
 func (l *list) choices() {
 	c := l.add("where-mask", "where", layout.Float16, []int64{2, 16, 1024, 1024}, nil, 0)
 	c.Op, c.cond, c.b = oracle.OpWhere, repeat(1), repeat(0, 1, 2, 3)
@@ -240,7 +240,7 @@ func (l *list) choices() {
 }
 
 // scaled are weights of 4 bits by groups of 128, with a zero point each, 8-bit ones by rows,
-// and activations to 8 bits by rows. Elements are as few as in conversions.
+// and activations to 8 bits by rows. Elements are as few as in conversions'.
 func (l *list) scaled() {
 	c := l.add("dequantize-groups", "scale", layout.Uint4, []int64{512, 32, 128}, nil, 0)
 	c.Op, c.DstType, c.scale, c.scaleType, c.zeroType = oracle.OpDequantize, layout.Float16, repeat(2), layout.Float16, layout.Uint4

@@ -17,7 +17,7 @@ func Pattern(t layout.DType) []byte {
 	return p
 }
 
-// Scale is the element that scales of a type have, 1/8; nil: cases have no such scales.
+// Scale is the element of all scales of a type, 1/8; nil: cases have no such scales.
 func Scale(t layout.DType) []byte {
 	switch t {
 	case layout.Float16:
@@ -32,9 +32,9 @@ func Scale(t layout.DType) []byte {
 	return nil
 }
 
-// LogicalBytes is the traffic of an operation by its own account: the elements that it
-// writes and, except in a fill, as many that it reads. A take or a put also reads its
-// indices, a where its conditions, and what scales its terms, each once.
+// LogicalBytes is the logical traffic of an operation: the elements that it writes and, except
+// in a fill, as many that it reads. A take or a put also reads its indices, a where its
+// conditions, and a scaling its terms, each once.
 func LogicalBytes(o oracle.Case) (int64, error) {
 	shape := o.Dst.Shape()
 	total, err := shape.Bytes(o.DstType)

@@ -7,8 +7,8 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// Small is the case at a size, or what is like a fixed one and takes at most four times as
-// many bytes of memory, if that can be: cases at a size take two to six times.
+// Small is the case at a size, or a case similar to a fixed one with at most four times as many
+// bytes of memory, if possible: cases at a size need two to six times.
 func (c Case) Small(bytes int64) (oracle.Case, error) {
 	if c.fixed == nil {
 		return c.At(bytes)
@@ -16,8 +16,8 @@ func (c Case) Small(bytes int64) (oracle.Case, error) {
 	return shrunk(*c.fixed, 4*bytes)
 }
 
-// shrunk halves the extents of an operation, and that of its index, those first that save the
-// most memory.
+// shrunk halves the extents of an operation, and of its index, first those that save the most
+// memory.
 func shrunk(o oracle.Case, bytes int64) (oracle.Case, error) {
 	if err := near(&o); err != nil {
 		return o, err
@@ -41,7 +41,7 @@ func shrunk(o oracle.Case, bytes int64) (oracle.Case, error) {
 	return o, nil
 }
 
-// layoutsOf are those of an operation, with the types of their elements.
+// layoutsOf are the layouts of an operation, with the types of their elements.
 func layoutsOf(o *oracle.Case) (all []*layout.Layout, types []layout.DType) {
 	add := func(l *layout.Layout, t layout.DType) { all, types = append(all, l), append(types, t) }
 	add(&o.Dst, o.DstType)
@@ -63,9 +63,9 @@ func layoutsOf(o *oracle.Case) (all []*layout.Layout, types []layout.DType) {
 	return all, types
 }
 
-// memory is about how many bytes the buffers of an operation have.
+// memory is about the number of bytes of an operation's buffers.
 func memory(o *oracle.Case) int64 {
-	dst, src, _ := o.Sizes() // of which an index's reach is part
+	dst, src, _ := o.Sizes() // these include an index's reach
 	total := dst + src
 	all, types := layoutsOf(o)
 	for i, l := range all[min(2, len(all)):] {
@@ -75,7 +75,7 @@ func memory(o *oracle.Case) int64 {
 	return total
 }
 
-// near moves layouts to the starts of their buffers by as much as changes no alignment.
+// near moves layouts to the starts of their buffers without changing alignments.
 func near(o *oracle.Case) error {
 	const unit = 4096
 	all, _ := layoutsOf(o)

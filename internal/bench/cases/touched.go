@@ -10,15 +10,15 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// Touched is the least traffic of memory, in sectors of so many bytes: an element that
-// is read often counts once, and gaps smaller than a sector count. The source of a take
-// counts per index, but no more often than it has elements; a and b of a where count as if
-// all of them were read, and the table of a map does not count.
+// Touched is the least traffic of memory, in sectors of the given size: an element that is read
+// often counts once, and gaps smaller than a sector count. The source of a take counts per
+// index, but no more often than it has elements; a and b of a where count in full, and the
+// table of a map does not count.
 //
-// A sector that is written in part is also read: memory with error correction, as that of
-// GPUs, and caches of processors merge what is new into all of it. So are those of dst
-// where a run of elements begins or ends within a sector; the two ends of what is dense as
-// a whole do not count. A put that reduces reads all of its destination.
+// A sector that is written in part is also read: memory with error correction, like GPUs', and
+// processors' caches merge the new bytes into it. This applies to the sectors of dst where a
+// run of elements begins or ends within a sector; the two ends of a dense whole do not count. A
+// put that reduces reads all of its destination.
 func Touched(o oracle.Case, sector int64) (read, written int64) {
 	if o.Dst.Count() == 0 {
 		return 0, 0
@@ -51,14 +51,14 @@ func touchedPut(o oracle.Case, sector int64) (read, written int64) {
 	if o.Reduction == device.ReduceSet {
 		each, indices := shared(o, o.Dst)
 		rows := runsOf(each, o.DstType, sector)
-		rows.n, rows.gap = rows.n*indices, math.MaxInt64 // neighbours are written at other times
+		rows.n, rows.gap = rows.n*indices, math.MaxInt64 // adjacent rows are written at other times
 		rows.aligned = gcd(rows.aligned, o.By[0].Stride*int64(o.DstType.Bits()))
 		merged = rows.merged(sector, written)
 	}
 	return merged + touched(steps(o.At), o.AtType, sector) + touched(steps(o.Src), o.SrcType, sector), written
 }
 
-// touchedTable is what is touched of the side of a take or a put that indices are of.
+// touchedTable is the touched bytes of the indexed side of a take or a put.
 func touchedTable(o oracle.Case, table layout.Layout, sector int64) int64 {
 	each, indices := shared(o, table)
 	all := append(steps(table), step{o.By[0].Extent, o.By[0].Stride})
@@ -89,8 +89,8 @@ func steps(l layout.Layout) []step {
 	return all
 }
 
-// touched is the bytes of the sectors in which elements lie, if the first lies at the
-// start of one.
+// touched is the size of the sectors in which elements lie, if the first lies at the start of
+// one.
 func touched(axes []step, t layout.DType, sector int64) int64 {
 	bits := int64(t.Bits())
 	run, runs := bits, int64(1) // bits that are fetched in one piece, and how many pieces
@@ -105,8 +105,8 @@ func touched(axes []step, t layout.DType, sector int64) int64 {
 	return runs * sectors * sector
 }
 
-// runs are n runs of elements that follow each other, of so many bits, with gaps in
-// between. Their starts are aligned to so many bits, at most those of a sector.
+// runs are n runs of contiguous elements, of the given number of bits, with gaps in between.
+// Their starts are aligned to a number of bits, at most a sector's.
 type runs struct{ n, bits, gap, aligned int64 }
 
 func runsOf(axes []step, t layout.DType, sector int64) runs {
@@ -126,19 +126,19 @@ func runsOf(axes []step, t layout.DType, sector int64) runs {
 	return r
 }
 
-// merged is the bytes of the sectors of which runs fill a part, of so many that they touch.
-// Runs start at each multiple of their alignment within a sector equally often.
+// merged is the size of the touched sectors that runs fill in part. Runs start at each multiple
+// of their alignment within a sector equally often.
 func (r runs) merged(sector, touched int64) int64 {
 	if r.n == 1 {
 		return 0
 	}
 	bits := sector * 8
-	ends := bits // a sector at each end that is not one's border
+	ends := bits // a sector at each end that is not at a border
 	if r.bits%r.aligned == 0 {
 		ends -= r.aligned
 	}
 	ends += bits - r.aligned
-	if r.gap < bits { // which both ends beside it may have in common
+	if r.gap < bits { // adjacent ends may share one
 		ends = min(ends, bits+(r.gap-1)/r.aligned*r.aligned)
 	}
 	return min(r.n*ends/8, touched)

@@ -28,7 +28,7 @@ func TestTouched(t *testing.T) {
 		"copy/float/1024/dst=2@0/src=1@0":            8192 + 8192 + 4096,
 		"copy/float/64/dst=100@0/src=1@0":            2*64*32 + 256,
 		"fill/float/16x112/dst=128,1@0":              16 * 448,
-		"fill/float/16x60/dst=128,1@0":               16 * (256 + 32), // of which the last of each row is merged
+		"fill/float/16x60/dst=128,1@0":               16 * (256 + 32), // the last of each row is merged
 		"fill/float/16x112/dst=114,1@0":              16*456 + 16*32,  // the last with the first of the next row
 		"fill/float/1000/dst=1@1":                    4000,
 		// 8 rows of 64 bytes, of 100 or of 2; an index for each
@@ -48,8 +48,7 @@ func TestTouched(t *testing.T) {
 	}
 }
 
-// Sectors of which runs fill a part, counted one by one, over whole turns of how runs lie in
-// sectors.
+// Partly filled sectors, counted one by one, over whole periods of the runs' places in sectors.
 func TestMerged(t *testing.T) {
 	for _, axes := range [][]step{
 		{{64, 2}}, {{64, 3}, {1, 9}}, {{7, 1}, {64, 8}}, {{7, 1}, {64, 9}}, {{7, 1}, {64, 32}}, {{16, 1}, {64, 17}}, {{16, 1}, {64, 19}},
@@ -86,7 +85,7 @@ func TestMerged(t *testing.T) {
 	}
 }
 
-// A layout reaches the positions of its elements, and no others.
+// A layout reaches exactly the positions of its elements.
 func TestReaches(t *testing.T) {
 	whole, err := layout.Contiguous(5, 4, 6)
 	require.NoError(t, err)

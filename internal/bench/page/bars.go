@@ -2,7 +2,7 @@ package page
 
 import "strconv"
 
-// bars are a case's: the device's, and below it each peer's.
+// bars are a case's bars: the device's, and below it each peer's.
 type bars struct {
 	Name  string
 	Error string // instead of the device's
@@ -12,7 +12,7 @@ type bars struct {
 
 type bar struct{ Style, Width, Text, Title string }
 
-// full is the longest bar in hundredths of its track, which also has its text.
+// full is the longest bar in hundredths of its track, which must leave room for its text.
 const full = 70
 
 // bars draws the cases of each class, all on one scale.

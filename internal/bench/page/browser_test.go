@@ -31,7 +31,7 @@ func findBrowser() (path string, err error) {
 	return "", fmt.Errorf("no browser, as Debian's chromium: %w", err)
 }
 
-// frame is a page in the browser, and what is looked at there.
+// frame is a page in the browser, with a check of its content.
 type frame struct {
 	name   string
 	report *report.Report
@@ -39,12 +39,12 @@ type frame struct {
 	dark   bool // the reader's preference
 	still  bool // scripts do not run
 	script string
-	check  func(t *testing.T, found func(into any)) // of what the script returns
+	check  func(t *testing.T, found func(into any)) // of the script's result
 }
 
-// harness loads the frames one after the other, each as wide as it says, runs its script
-// with its window and document, and writes what all return, as JSON. Scripts may use
-// the functions above them.
+// harness loads the frames one after the other, each at its width, runs its script with its
+// window and document, and writes all results as JSON. Scripts may use the functions above
+// them.
 const harness = `<!doctype html><meta charset="utf-8"><title>harness</title><body><script>
 const all = (d, css) => [...d.querySelectorAll(css)];
 const box = (e) => e.getBoundingClientRect();
@@ -56,7 +56,7 @@ const outside = (svg) => all(svg, "circle, path, text, use").filter(mark => {
 	const s = box(svg), m = box(mark);
 	return m.left < s.left - 1 || m.right > s.right + 1 || m.top < s.top - 1 || m.bottom > s.bottom + 1;
 }).map(mark => mark.outerHTML);
-// print has the page as on paper: its rules for paper apply, and those for screens do not.
+// print displays the page as on paper: its rules for paper apply, and those for screens do not.
 const print = (d) => {
 	for (const sheet of d.styleSheets) for (const rule of sheet.cssRules) {
 		const media = rule.media?.mediaText;
@@ -90,8 +90,8 @@ addEventListener("load", async () => {
 });
 </script>`
 
-// TestBrowser shows all frames in one browser: they fit its width, ask for nothing, and
-// write nothing to its console.
+// TestBrowser shows all frames in one browser: they fit its width, load nothing, and write
+// nothing to its console.
 func TestBrowser(t *testing.T) {
 	program, err := findBrowser()
 	devicetest.Require(t, "browser", err)
@@ -144,8 +144,8 @@ func TestBrowser(t *testing.T) {
 	}
 }
 
-// The page fits what it is shown on, from a phone to a desk; its figures are drawn,
-// and their marks lie within.
+// The page fits its display, from a phone to a desktop; its figures are drawn, and their marks
+// lie within.
 func layoutFrames(t *testing.T) (all []frame) {
 	classes := newView(large(t, 1, 0)).Devices[0].Classes
 	for _, width := range []int{320, 360, 768, 1280, 2000} {
@@ -193,8 +193,8 @@ func layoutFrames(t *testing.T) (all []frame) {
 	return all
 }
 
-// A click on a head sorts, and what has no figure is last. Heads are buttons, so that
-// keys click them.
+// A click on a head sorts, with rows without a figure last. Heads are buttons, so that keys
+// click them.
 func sorts(t *testing.T) frame {
 	r := large(t, 2, 1)
 	broken := r.Devices[0].Cases[20]
@@ -248,7 +248,7 @@ func sorts(t *testing.T) frame {
 	}}
 }
 
-// What is typed filters, by every word, and so does the class.
+// Typed words filter, all of them, and so does the class.
 func filters(t *testing.T) frame {
 	r := large(t, 1, 1)
 	want := func(keep func(*report.CaseResult) bool) (names []string) {
@@ -293,8 +293,8 @@ func filters(t *testing.T) frame {
 	}}
 }
 
-// Dark where the reader's system is, and never on paper, where what only a screen
-// can do is left out.
+// The page is dark where the reader's system is, but never on paper, which also omits the
+// controls of screens.
 func mediaFrames(t *testing.T) (all []frame) {
 	r := large(t, 2, 2)
 	inks := map[string][]string{}
@@ -304,7 +304,7 @@ func mediaFrames(t *testing.T) (all []frame) {
 	}{{"light screen", "", "#fdfdfb", false}, {"dark screen", "", "#14171b", true}, {"light print", "print(d);", "#fff", false}, {"dark print", "print(d);", "#fff", true}} {
 		all = append(all, frame{name: c.name, report: r, width: 1100, dark: c.dark, script: c.prepare + `
 			const style = (e) => w.getComputedStyle(e), paper = style(d.documentElement).getPropertyValue("--paper");
-			// luminance of a colour, and the contrast of two, as WCAG has them.
+			// luminance of a colour, and the contrast of two, as WCAG defines them.
 			const rgb = (c) => c.match(/[\d.]+/g).slice(0, 3).map(v => v / 255).map(v => v <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4);
 			const light = (c) => { const [r, g, b] = rgb(c); return .2126 * r + .7152 * g + .0722 * b; };
 			const below = light(paper.replace("#fff", "#ffffff").replace(/^#(..)(..)(..)$/, (_, r, g, b) => [r, g, b].map(x => parseInt(x, 16)).join(" ")));
@@ -395,7 +395,7 @@ func countFrames(t *testing.T) (all []frame) {
 	return all
 }
 
-// Without script there is all but the controls.
+// Without script the page has everything but the controls.
 func withoutScript(t *testing.T) frame {
 	r := large(t, 1, 1)
 	return frame{name: "without script", report: r, width: 1280, still: true, script: `
@@ -413,8 +413,8 @@ func withoutScript(t *testing.T) frame {
 		}}
 }
 
-// A report whose every string is an attack is shown, and does nothing; nor could it,
-// if one were not escaped.
+// A report whose every string is an attack is shown without effect; even an unescaped string
+// would have none.
 func attackedFrame(t *testing.T) frame {
 	r := attacked(t)
 	return frame{name: "hostile", report: r, width: 390, script: `

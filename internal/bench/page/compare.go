@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// comparison has devices side by side: the medians of each class, and each case.
+// comparison shows devices side by side: the medians of each class, and each case.
 type comparison struct {
 	Devices []*deviceView
 	Classes []compared

@@ -10,7 +10,7 @@ import (
 	"github.com/restride/restride/internal/bench/report"
 )
 
-// deviceView is what a device did.
+// deviceView is the results of a device.
 type deviceView struct {
 	Anchor, Label, Name string
 	Sector              string
@@ -30,9 +30,9 @@ type deviceView struct {
 	size  int64
 	alone bool    // all calls use one pair of buffers: see report.Result.Cached
 	roof  float64 // of copies
-	fill  float64 // and that of fills
+	fill  float64 // and of fills
 
-	fastest string // plain copy: what the roof is
+	fastest string // the plain copy that is the roof
 	cases   []*caseView
 }
 
@@ -207,7 +207,7 @@ func (c *caseView) bounded() string {
 
 func (d *deviceView) newCase(c *report.CaseResult) *caseView {
 	v := &caseView{CaseResult: c, layout: c.Name, spread: -1, peers: make([]figures, len(d.Peers))}
-	if at := strings.LastIndexByte(c.Name, '/'); at >= 0 && bits(c.Name[at+1:]) != none { // else it has no width, as a user's own
+	if at := strings.LastIndexByte(c.Name, '/'); at >= 0 && bits(c.Name[at+1:]) != none { // otherwise it has no width, like a user's own
 		v.layout, v.width = c.Name[:at], c.Name[at+1:]
 	}
 	if c.Error != "" || c.Time == nil || sound(c.Time.Median) == 0 {
@@ -279,7 +279,7 @@ func (d *deviceView) summarize() {
 	d.Summary += fmt.Sprintf("Of %s, half reach %s of the roof or more, and %d reach 0.90", count(len(all), "layout operation"), number(median(all), 2), near)
 }
 
-// notes lists what limits the figures.
+// notes lists the limits of the figures.
 func (d *deviceView) notes(r *report.Result) {
 	var failed, unsupported []string
 	noisy, missing := 0, 0

@@ -17,12 +17,12 @@ import (
 // figure has a panel for each class, all on the same axes.
 type figure struct {
 	ID     string // of the axes
-	By     string // what is on the horizontal one
+	By     string // the quantity on the horizontal axis
 	Axes   template.HTML
 	Panels []panel
 }
 
-// Box is that of a panel.
+// Box is a panel's box.
 func (figure) Box() string { return fmt.Sprintf("0 0 %d %d", panelWidth, panelHeight) }
 
 // panel is a class.
@@ -41,7 +41,7 @@ func (s *sheet) dot(p plotter.XY, title string) dot {
 }
 
 // figure is the roofline of a device. A usual roofline has work per byte on its horizontal
-// axis. Moving elements is no work, and its speed depends on their width: so that is on
+// axis. Moving elements is not work, and its speed depends on their width: so the width is on
 // the axis, and the bytes that memory moves are a second mark.
 func (d *deviceView) figure() *figure {
 	var rates []float64
@@ -124,7 +124,7 @@ func (k *class) panel(s *sheet, widths []string) panel {
 			continue
 		}
 		n := together[c.width]
-		step := min(.22, .85/float64(n)) // they stand beside each other
+		step := min(.22, .85/float64(n)) // they are side by side
 		here := plotter.XY{X: float64(slices.Index(widths, c.width)) + step*(float64(already[c.width])-float64(n-1)/2), Y: c.gbps}
 		already[c.width]++
 		title := fmt.Sprintf("%s: %s GB/s", c.Name, short(c.gbps))
@@ -165,17 +165,17 @@ func (s *sheet) apart(a, b plotter.XY) float64 {
 // gbps is a logarithmic vertical axis.
 func gbps(rates []float64) span {
 	low, high := slices.Min(rates)/1.15, slices.Max(rates)*1.15
-	low = min(low, high/5) // so that there are marks
+	low = min(low, high/5) // for at least some marks
 	s := span{low: low, high: high, scale: plot.LogScale{}}
-	least := low * math.Pow(high/low, .06) // a label below would be over the unit of the other axis
+	least := low * math.Pow(high/low, .06) // a lower label would overlap the unit of the other axis
 	for _, v := range steps(least, high) {
 		s.ticks = append(s.ticks, plot.Tick{Value: v, Label: strconv.FormatFloat(v, 'g', -1, 64)})
 	}
 	return s
 }
 
-// steps are the ticks of such an axis: 1, 2 and 5 times powers of ten, or only powers if
-// these are many. (plot.LogTicks labels only powers, of which there is often one.)
+// steps are the ticks of such an axis: 1, 2 and 5 times powers of ten, or only powers if these
+// are many. (plot.LogTicks labels only powers, often a single one.)
 func steps(low, high float64) []float64 {
 	first, last := int(math.Floor(math.Log10(low))), int(math.Ceil(math.Log10(high)))
 	digits, every := []float64{1, 2, 5}, 1
@@ -185,7 +185,7 @@ func steps(low, high float64) []float64 {
 	var all []float64
 	for e := first; e <= last; e += every {
 		for _, d := range digits {
-			// Parsed, since products are inexact.
+			// Parsed, as products are inexact.
 			v, err := strconv.ParseFloat(fmt.Sprintf("%ge%d", d, e), 64)
 			if err == nil && v >= low && v <= high {
 				all = append(all, v)

@@ -19,7 +19,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Where marks are on the panels says what the figures are.
+// The positions of marks on the panels match the figures.
 func TestFigure(t *testing.T) {
 	r := large(t, 1, 0)
 	r.Devices[0].Cases[0].Touched = r.Devices[0].Cases[0].Logical
@@ -94,13 +94,13 @@ func TestUnits(t *testing.T) {
 	}
 }
 
-// shape is what is drawn, with its class, and where it begins.
+// shape is a drawn shape, with its class and begin.
 type shape struct {
 	class, text string
 	x, y        float64
 }
 
-// shapes reads what was drawn. The origin is moved to the upper left, as SVG has it.
+// shapes reads the drawing. The origin is moved to the upper left, as in SVG.
 func shapes(t *testing.T, svg template.HTML) (all []shape) {
 	t.Helper()
 	assert.NotContains(t, svg, "style=", "the style is the page's")
@@ -146,7 +146,7 @@ func coordinate(t *testing.T, s string) float64 {
 	return v
 }
 
-// Every ink comes back as its class.
+// Every ink is converted to its class.
 func TestInks(t *testing.T) {
 	s := newSheet(span{low: 0, high: 1, scale: plot.LinearScale{}}, gbps([]float64{1, 10}), span{}, [3]string{})
 	for _, i := range inks[1:] {

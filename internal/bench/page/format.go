@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// none stands where there is no figure.
+// none stands for a missing figure.
 const none = "–"
 
 // sound returns a figure, or 0 if it is not positive, or so small or large that products
@@ -27,8 +27,8 @@ func over(a, b float64) float64 {
 	return a / b
 }
 
-// number writes a figure with so many decimals, or with three digits if these would be
-// many, or only zeros.
+// number writes a figure with the given number of decimals, or with three digits if these would
+// be many, or only zeros.
 func number(v float64, decimals int) string {
 	if v = sound(v); v == 0 {
 		return none
@@ -40,7 +40,7 @@ func number(v float64, decimals int) string {
 	return text
 }
 
-// short writes a figure with three digits, or with those before the point.
+// short writes a figure with three digits, or with all digits before the point.
 func short(v float64) string {
 	switch v = sound(v); {
 	case v >= 99.95:
@@ -92,7 +92,7 @@ func count(n int, thing string) string {
 	return fmt.Sprintf("%d %ss", n, thing)
 }
 
-// median of figures without missing ones; 0 if all are missing.
+// median is the median of figures without missing ones; 0 if all are missing.
 func median(all []float64) float64 {
 	var some []float64
 	for _, v := range all {

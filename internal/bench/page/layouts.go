@@ -93,7 +93,7 @@ func (c *caseView) heat() heat {
 	if c.ratio < .005 {
 		h.Text = "<.01"
 	}
-	shown := math.Round(100*c.ratio) / 100 // what is 0.50 to read is a half
+	shown := math.Round(100*c.ratio) / 100 // a displayed 0.50 counts as a half
 	for _, w := range warmth {
 		if h.Step = w.Step; shown >= w.least {
 			break

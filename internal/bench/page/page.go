@@ -1,9 +1,9 @@
-// Package page shows a benchmark's report as one HTML file that needs nothing
-// else: no network, no server, and no script to be read.
+// Package page shows a benchmark's report as one self-contained HTML file: no network, no
+// server, and readable without script.
 //
-// It opens with what part of its roof a device reaches, and at which layouts and widths it
-// does not. Figures are SVG, drawn by gonum/plot, or tables and boxes. Their colours come
-// from the page's style, so that they are dark where the page is, and can be printed.
+// It opens with the part of its roof that a device reaches, and the layouts and widths at which
+// it does not. Figures are SVG, drawn by gonum/plot, or tables and boxes. Their colours come
+// from the page's style, so that they follow its dark mode, and can be printed.
 package page
 
 import (
@@ -32,16 +32,16 @@ var tmpl = template.Must(template.New("page").Funcs(template.FuncMap{
 	"policy": policy,
 }).Parse(body))
 
-// policy lets the page run our one script, and load nothing. Strings of a report are
-// escaped; were one not, it still would not run.
+// policy lets the page run its own script, and load nothing. Strings of a report are escaped;
+// even an unescaped one would not run.
 func policy() string {
 	sum := sha256.Sum256([]byte(script))
 	return "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; style-src 'unsafe-inline'; " +
 		"script-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
-// Write writes the page of a report. What a report lacks is not shown, nor are figures
-// that are not positive.
+// Write writes the page of a report. Missing figures are not shown, nor are figures that are
+// not positive.
 func Write(w io.Writer, r *report.Report) error {
 	if r == nil {
 		return errors.New("page: no report")

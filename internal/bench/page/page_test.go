@@ -86,7 +86,7 @@ func write(t *testing.T, r *report.Report) string {
 	return text
 }
 
-// A page of all cases on two devices beside four peers is small, and has all of them.
+// A page of all cases on two devices next to four peers is small, and has all of them.
 func TestSize(t *testing.T) {
 	r := large(t, 2, 4)
 	text := write(t, r)
@@ -128,7 +128,7 @@ func TestRun(t *testing.T) {
 	assert.NotContains(t, text, "by the driver</th>", "there is none")
 }
 
-// The machine, how it was measured, and what is not there yet.
+// The machine, the method, and missing parts.
 func TestWhatIsKnown(t *testing.T) {
 	r := large(t, 1, 0)
 	d := r.Devices[0]
@@ -159,7 +159,7 @@ func TestWhatIsKnown(t *testing.T) {
 	assert.Contains(t, write(t, r), "<dt>buffers</dt><dd>the same each time: caches hold them</dd>")
 }
 
-// What part of the roof each layout reaches, and how that looks.
+// The part of the roof that each layout reaches, and its colour.
 func TestLayouts(t *testing.T) {
 	r := large(t, 1, 0)
 	cases := r.Devices[0].Cases
@@ -199,7 +199,7 @@ func TestLayouts(t *testing.T) {
 	assert.Equal(t, len(cases), shown)
 }
 
-// many is a report of so many cases, of odd names, in a few classes.
+// many is a report of the given number of cases, with odd names, in a few classes.
 func many(t *testing.T, n int) *report.Report {
 	r := large(t, 1, 0)
 	d := r.Devices[0]
@@ -214,7 +214,7 @@ func many(t *testing.T, n int) *report.Report {
 	return r
 }
 
-// None, one and a thousand cases are a page.
+// Reports with none, one and a thousand cases are pages.
 func TestCounts(t *testing.T) {
 	for _, n := range []int{0, 1, 2, 1000} {
 		v := newView(many(t, n))
@@ -237,7 +237,7 @@ func TestCounts(t *testing.T) {
 	}
 }
 
-// hostile leaves an attribute, an element and a script, in every way that a page has.
+// hostile breaks out of an attribute, an element and a script, in every way that a page allows.
 const hostile = `'"--></style></title></textarea></svg></script><script>pwned=1</script><img src=x onerror=pwned=1>{{.}}` + "\x00\u2028"
 
 // poison writes it into every string.
@@ -285,7 +285,7 @@ func TestEscapes(t *testing.T) {
 	assert.Greater(t, strings.Count(text, "&lt;script&gt;pwned=1&lt;/script&gt;"), 20, "it is shown")
 }
 
-// What a report lacks is not there, and nothing else breaks.
+// Missing parts of a report are not shown, and break nothing else.
 func TestMissing(t *testing.T) {
 	assert.Error(t, Write(new(bytes.Buffer), nil))
 	for name, edit := range map[string]func(*report.Report){
@@ -342,7 +342,7 @@ func TestFigures(t *testing.T) {
 						}
 					}
 				case reflect.Float64:
-					if seen++; seen%3 != 0 { // some are as they were
+					if seen++; seen%3 != 0 { // some keep their values
 						x.SetFloat(v)
 					}
 				}
@@ -365,7 +365,7 @@ func TestFigures(t *testing.T) {
 			}
 			for _, at := range regexp.MustCompile(`width:([^%"]*)%`).FindAllStringSubmatch(text, -1) {
 				n, err := strconv.ParseFloat(at[1], 64)
-				if err == nil { // else it is the style's
+				if err == nil { // otherwise it belongs to the style
 					assert.True(t, n >= 0 && n <= 100, "a bar of %v", n)
 				}
 			}
@@ -373,8 +373,8 @@ func TestFigures(t *testing.T) {
 	}
 }
 
-// Rows have a cell for each column, and keys that say what their texts do; the
-// lowest ratio is first, and what has none is last.
+// Rows have a cell for each column, and keys that match their texts; the lowest ratio is first,
+// and missing ones are last.
 func TestTable(t *testing.T) {
 	r := large(t, 1, 2)
 	cases := r.Devices[0].Cases
@@ -444,7 +444,7 @@ func TestFormat(t *testing.T) {
 	assert.Zero(t, median(nil))
 }
 
-// What a device is called, which classes there are, and who is ahead.
+// The names of devices, the classes, and the leader.
 func TestCompare(t *testing.T) {
 	r := large(t, 2, 1)
 	r.Devices[0].Cases[0].GBps, r.Devices[1].Cases[0].GBps = 50, 60
@@ -461,7 +461,7 @@ func TestCompare(t *testing.T) {
 	assert.Len(t, c.Classes, len(v.Devices[0].Classes))
 
 	p := v.Devices[0].Peers[0]
-	all := len(r.Devices[0].Cases) // of which the peer lacks each ninth
+	all := len(r.Devices[0].Cases) // the peer lacks each ninth
 	assert.Equal(t, fmt.Sprintf("%d of %d", all-(all+8)/9, all), p.Cases)
 	ahead := 0
 	for _, c := range v.Devices[0].cases {
@@ -472,7 +472,7 @@ func TestCompare(t *testing.T) {
 	assert.Equal(t, fmt.Sprint(ahead), p.Ahead)
 }
 
-// What the machine did is a fact of the device, and a note where it matters.
+// The machine's readings are facts of the device, and a note where they matter.
 func TestReadings(t *testing.T) {
 	r := large(t, 1, 0)
 	steal, calm := .12, .01

@@ -22,8 +22,8 @@ type peerView struct {
 
 // figures are a peer's figures of a case.
 type figures struct {
-	gbps, faster float64 // faster: its time by ours, in the same passes
-	lack, why    string  // the reason without a figure, in a word and in full
+	gbps, faster float64 // faster: its time by the device's, in the same passes
+	lack, why    string  // the reason for a missing figure, in a word and in full
 	failed       bool
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/restride/restride/internal/bench/report"
 )
 
-// The page opens with how others do, and leads to what there is of them.
+// The page opens with the peers' results, and links to their tables.
 func TestBeside(t *testing.T) {
 	r := large(t, 1, 3)
 	d := r.Devices[0]
@@ -39,8 +39,8 @@ func TestBeside(t *testing.T) {
 	assert.NotContains(t, write(t, large(t, 1, 0)), "Beside others")
 }
 
-// Why a peer has no figure is a word, what it said is behind that, and its failures
-// are told from what it does not support.
+// The reason for a peer's missing figure is a word, with its message as a tooltip, and failures
+// are distinct from unsupported cases.
 func TestPeerLacks(t *testing.T) {
 	r := large(t, 1, 1)
 	p := r.Devices[0].Peers[0]
@@ -63,7 +63,7 @@ func TestPeerLacks(t *testing.T) {
 	assert.Contains(t, write(t, r), `<td class="why" title="no such type">unsupported<span class="unseen">: no such type</span></td>`)
 }
 
-// A fill is held against the plain fill, and says so.
+// A fill is compared with the plain fill, and says so.
 func TestFills(t *testing.T) {
 	d := newView(large(t, 1, 0)).Devices[0]
 	seen := 0

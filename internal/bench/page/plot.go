@@ -19,7 +19,7 @@ import (
 
 // gonum/plot writes a colour, a width and a font into every mark. On the page they come
 // from page.css, which also serves dark screens and paper. So figures are drawn in inks:
-// colours that stand for classes of page.css, which [inner] puts in their place.
+// colours that stand for classes of page.css, by which [inner] replaces them.
 
 // ink is a class, or several, as a colour.
 type ink string
@@ -27,7 +27,7 @@ type ink string
 // inks are all inks; an index is a colour.
 var inks = []ink{"", "axis", "grid", "label", "label middle", "label end", "along", "dot", "stem", "touched", "others", "curve", "limit l0", "limit l1", "limit l2", "limit l3"}
 
-// RGBA is the index in blue, and half a step more, against rounding down.
+// RGBA is the index in blue, plus half a step, against rounding down.
 func (i ink) RGBA() (r, g, b, a uint32) {
 	return 0, 0, uint32(slices.Index(inks, i))*0x101 + 0x80, 0xffff
 }
@@ -38,14 +38,14 @@ var (
 	inked       = regexp.MustCompile(`\s+style="[^"]*#0000([0-9A-F]{2})[^"]*"`)
 	coordinates = regexp.MustCompile(` (?:x|y|d)="[^"]*"`)
 	decimal     = regexp.MustCompile(`\d+\.\d+`)
-	fontOfAll   = font.Font{Typeface: "Liberation", Variant: "Sans"} // only to measure by; the page has its own
+	fontOfAll   = font.Font{Typeface: "Liberation", Variant: "Sans"} // only for measuring; the page has its own
 )
 
 // inner returns the drawn SVG, with classes for inks and without its frame.
 func inner(c *vgsvg.Canvas) template.HTML {
 	var b bytes.Buffer
 	if _, err := c.WriteTo(&b); err != nil {
-		panic(err) // there is no such error of a buffer
+		panic(err) // buffers have no such error
 	}
 	_, svg, _ := strings.Cut(b.String(), "<svg")
 	_, svg, _ = strings.Cut(svg, ">")
@@ -86,7 +86,7 @@ type sheet struct {
 	area draw.Canvas // of the data
 }
 
-// newSheet draws axes with ticks, a scale on the right, the units, and what lies below the
+// newSheet draws axes with ticks, a scale on the right, the units, and everything below the
 // data of every panel.
 func newSheet(x, y, right span, units [3]string, below ...plot.Plotter) *sheet {
 	p := plot.New()
@@ -98,7 +98,7 @@ func newSheet(x, y, right span, units [3]string, below ...plot.Plotter) *sheet {
 	}{{&p.X, x, "label middle"}, {&p.Y, y, "label end"}} {
 		a.axis.Min, a.axis.Max, a.axis.Scale = a.span.low, a.span.high, a.span.scale
 		a.axis.Tick.Marker = plot.ConstantTicks(a.span.ticks)
-		a.axis.Width, a.axis.Padding, a.axis.Tick.Length = 0, 0, 0 // the frame is the line
+		a.axis.Width, a.axis.Padding, a.axis.Tick.Length = 0, 0, 0 // the frame replaces the line
 		a.axis.Tick.Label.Font, a.axis.Tick.Label.Color = font.From(fontOfAll, letters), a.ink
 		a.axis.Tick.Label.XAlign = draw.XLeft // of an anchor that the ink moves
 	}
@@ -109,7 +109,7 @@ func newSheet(x, y, right span, units [3]string, below ...plot.Plotter) *sheet {
 		p.Add(words("label", t.Label, x.high, t.Value, draw.YCenter, vg.Point{X: 4, Y: 2}))
 	}
 	c := vgsvg.New(panelWidth, panelHeight)
-	all := draw.Crop(draw.New(c), 3, -5, 0, -3) // for wider fonts than the one that measures
+	all := draw.Crop(draw.New(c), 3, -5, 0, -3) // room for fonts wider than the measuring one
 	sides := p.DataCanvas(all)
 	p.Add(unit{words("label", units[0], x.low, y.high, draw.YBottom, vg.Point{X: -sides.Min.X, Y: 6})})
 	p.Add(unit{words("label end", units[1], x.high, y.high, draw.YBottom, vg.Point{X: panelWidth - 2 - sides.Max.X, Y: 6})})
@@ -118,8 +118,8 @@ func newSheet(x, y, right span, units [3]string, below ...plot.Plotter) *sheet {
 	return &sheet{inner(c), p, p.DataCanvas(all)}
 }
 
-// words are a text at an offset from a point of the data. The ink has its anchor: the
-// reader's font may be wider than the one that measures.
+// words are a text at an offset from a point of the data. The ink has its anchor: the reader's
+// font may be wider than the measuring one.
 func words(style ink, t string, x, y float64, above draw.YAlignment, off vg.Point) *plotter.Labels {
 	return &plotter.Labels{
 		XYs: plotter.XYs{{X: x, Y: y}}, Labels: []string{t}, Offset: off,
@@ -130,7 +130,7 @@ func words(style ink, t string, x, y float64, above draw.YAlignment, off vg.Poin
 	}
 }
 
-// unit is an axis's unit. It takes room above the data, and none beside it, where labels of
+// unit is an axis's unit. It needs room above the data, and none at the sides, where labels of
 // ticks are.
 type unit struct{ *plotter.Labels }
 
@@ -160,7 +160,7 @@ func (s *sheet) draw(data ...plot.Plotter) template.HTML {
 	return inner(c)
 }
 
-// at is where a point is drawn, from the upper left.
+// at is the drawing position of a point, from the upper left.
 func (s *sheet) at(p plotter.XY) (x, y float64) {
 	toX, toY := s.plot.Transforms(&s.area)
 	return toX(p.X).Points(), panelHeight - toY(p.Y).Points()

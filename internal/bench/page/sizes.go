@@ -20,7 +20,7 @@ type sized struct {
 
 // sizes are a device's rates by the size of cases.
 type sizes struct {
-	Alone, Rotating string // the largest size at which all calls use one pair of buffers, and the least above; "": none
+	Alone, Rotating string // the largest size at which all calls use one pair of buffers, and the smallest above; "": none
 	Heads           []string
 	Limits          []limit
 	Rows            []sizeRow
@@ -33,7 +33,7 @@ type sizeRow struct {
 	Cells []string
 }
 
-// bySize puts the sizes of each device together.
+// bySize groups the sizes of each device.
 func bySize(devices []*deviceView) []*sized {
 	var all []*sized
 	at := map[string]*sized{}
@@ -61,7 +61,7 @@ func (g *sized) Chief() *deviceView { return g.Devices[len(g.Devices)-1] }
 type curve struct {
 	name, style string // style: of a limit
 	at          plotter.XYs
-	alone       int // how many are of sizes at which all calls use one pair of buffers
+	alone       int // the number of sizes at which all calls use one pair of buffers
 }
 
 func (c *curve) add(d *deviceView, rate float64) {
@@ -74,7 +74,7 @@ func (c *curve) add(d *deviceView, rate float64) {
 	}
 }
 
-// lines draws two parts: sizes within caches and beyond them, which are two measurements.
+// lines draws two parts, sizes within caches and sizes beyond them, which are two measurements.
 // A part of one size is a dash.
 func (c *curve) lines(style ink) (all []plot.Plotter) {
 	for _, part := range []plotter.XYs{c.at[:c.alone], c.at[c.alone:]} {
@@ -178,7 +178,7 @@ func (g *sized) sizes() {
 	}
 }
 
-// figure has a panel for each class: its line, with those of the others behind it.
+// figure has a panel for each class: its line, with the others' behind it.
 func (g *sized) figure(x, y span, all []*curve) *figure {
 	var below []plot.Plotter
 	for _, c := range all {

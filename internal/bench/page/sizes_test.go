@@ -20,8 +20,8 @@ func TestSeveralSizes(t *testing.T) {
 	assert.NotContains(t, text, "<details", "two sizes are no line")
 }
 
-// sweep is a device at some sizes, in no order, that is faster by what it is larger,
-// beside another at one.
+// sweep is a device at some sizes, in no order, whose speed is proportional to size, next to
+// another at one size.
 func sweep(t *testing.T) *report.Report {
 	r := large(t, 6, 0)
 	for i, size := range []int64{16 << 20, 256 << 10, 1 << 30, 1 << 20, 64 << 20} {
@@ -143,8 +143,7 @@ func TestBreak(t *testing.T) {
 	assert.Contains(t, text, "Lines break in between")
 }
 
-// The same device at two sizes: each part says which, and has the figures of the
-// peers that are of it.
+// The same device at two sizes: each part names its size, and has the peers' figures for it.
 func TestSizes(t *testing.T) {
 	r := large(t, 2, 1)
 	r.Devices[1].Device.ID, r.Devices[1].Size = r.Devices[0].Device.ID, 64<<20

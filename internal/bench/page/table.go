@@ -9,15 +9,15 @@ import (
 
 // table can be sorted by any column, and filtered.
 type table struct {
-	Label   string // for who cannot see it
+	Label   string // for screen readers
 	Groups  []group
 	Heads   []head
 	Rows    []row
 	Classes []string
 }
 
-// group is a cell of the first line of heads: that of a peer or device, above its columns,
-// or of a single column.
+// group is a cell of the first line of heads: a peer's or a device's, above its columns, or a
+// single column's.
 type group struct {
 	Text, Style string
 	Span        int // 0: Head spans both lines
@@ -30,8 +30,8 @@ type head struct {
 	At          int
 	Number      bool
 	Tall        bool   // through both lines
-	Screen      bool   // paper has no room for it
-	Find        bool   // what is typed is looked for in it
+	Screen      bool   // omitted on paper
+	Find        bool   // the filter searches it
 	Sorted      string // "ascending", or ""
 }
 
@@ -40,7 +40,7 @@ type row struct {
 	Cells []cell
 }
 
-// cell has the key that a figure is sorted by; without one it is last. Why is a tooltip.
+// cell has the key by which a figure is sorted; without one it is last. Why is a tooltip.
 type cell struct{ Text, Key, Style, Why string }
 
 // add adds a column of its own.
@@ -152,7 +152,7 @@ func (d *deviceView) table() *table {
 		t.add("error", "why there are no figures", false).Find = false
 	}
 	for _, h := range []*head{t.add("verified", "what was held against the oracle", false), t.add("as restride verify --case takes it", "", false)} {
-		h.Screen, h.Find = true, false // for they name extents, and these are any number
+		h.Screen, h.Find = true, false // as they name extents, of any number
 	}
 
 	for _, c := range d.cases {
@@ -185,7 +185,8 @@ func (c *caseView) spreadCell() cell {
 	return cell{Text: spread(c.spread), Key: key(100 * c.spread)}
 }
 
-// cells of a peer: its rate, or what stands instead, and how much faster we are.
+// cells of a peer: its rate, or the reason for a missing one, and how much faster the device
+// is.
 func (f figures) cells(decimals int) []cell {
 	rate, faster := quantity(f.gbps, number(f.gbps, decimals)), quantity(f.faster, number(f.faster, 2)+"×")
 	if f.lack != "" {

@@ -9,19 +9,19 @@ import (
 	"github.com/restride/restride/internal/bench/report"
 )
 
-// view is what the template shows.
+// view is the template's data.
 type view struct {
 	Title      string
 	Heading    string
 	Unfinished bool // the run was interrupted
 	Facts      []fact
-	Devices    []*deviceView // each at each size
+	Devices    []*deviceView // each at every size
 	Groups     []*sized      // the same, by device
 	Chiefs     []*deviceView // in the page's head
 	Compare    *comparison   // nil: fewer than two chiefs
 }
 
-// fact is a known property. Those without text are left out.
+// fact is a known property. Facts without text are omitted.
 type fact struct{ Name, Text string }
 
 func facts(all ...fact) []fact {

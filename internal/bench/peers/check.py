@@ -97,7 +97,7 @@ def encoded(type, values):
     if type in FLOATS:
         with np.errstate(all="ignore"):
             return values.astype(FLOATS[type]).view("u%d" % np.dtype(FLOATS[type]).itemsize)
-    if type == "bfloat16":  # of floats, which the first rounding leaves as they are
+    if type == "bfloat16":  # of floats, for which the first rounding is exact
         bits = encoded("float", values).astype(np.uint64)
         return ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16).astype(np.uint16)
     if not type.startswith("int"):
@@ -121,7 +121,7 @@ def check(case, seconds, dst, src=None, indices=None):
     end = time.monotonic() + seconds
     done, total = 0, int(np.prod(case.dst.dims))
     places = [(p.strides, p.offset) for p in case.places]
-    if case.op == "take":  # from where the indices are 0
+    if case.op == "take":  # from the place for index 0
         places[1] = [s * (i != case.axis) for i, s in enumerate(case.src.strides)], case.src.offset
     for to, *at in blocks(case.dst.dims, *places):
         got = elements(dst, case.dst.bits, to)

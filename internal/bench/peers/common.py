@@ -14,9 +14,9 @@ import numpy as np
 
 from check import Unsupported, check
 
-THREADS = int(os.environ.get("RESTRIDE_THREADS") or os.cpu_count() or 1)  # for libraries to run on
+THREADS = int(os.environ.get("RESTRIDE_THREADS") or os.cpu_count() or 1)  # for libraries to use
 POISON = 0xA5
-SLOW = 0.3e9  # nanoseconds: of a call, there is no time for many; of those that warm up, it is enough
+SLOW = 0.3e9  # nanoseconds: slower calls have few samples, and little warm-up
 
 # By ONNX's names. Other types are below a byte, or floats that numpy lacks.
 TYPES = {
@@ -42,7 +42,7 @@ class Place:
         self.dims, self.strides, self.offset = raw["dims"], raw["strides"], raw["offset"]
         self.recipe = raw["recipe"]
         self.length = raw["length"]
-        if self.recipe:  # the whole tensor that this is a part of
+        if self.recipe:  # the whole tensor that contains this part
             self.length = max(self.length, int(np.prod(self.recipe["dims"])))
         self.bytes = -(-self.length * self.bits // 8)
 
@@ -206,7 +206,7 @@ def measure(library, case, noise, request):
             dst = runs[0].result()
         answer["verified"] = check(case, request["check"], *(library.read(b) for b in (dst, *sources)))
     n, calls, enough = request["batch"], 1, max(min(1e6, request["time"] * 1e9), 1)
-    while not n:  # until a batch is long enough, or long
+    while not n:  # until a batch is long enough, or has the most calls
         took = batch(calls)
         if took >= 0.9 * enough or calls == 4096:
             n = calls

@@ -9,7 +9,7 @@ import numpy_peer
 class Peer(numpy_peer.Peer):
     arrays = cupy
     trusting = {}
-    noise = None  # on the GPU, where it is sent once
+    noise = None  # on the GPU, sent once
 
     def __init__(self, kind, number):
         if kind != "cuda":

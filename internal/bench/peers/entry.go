@@ -10,12 +10,12 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// Entry is a case, as peers read it.
+// Entry is a case in the peers' form.
 type Entry struct {
 	Name  string   `json:"name"`
 	Class string   `json:"class"`
 	Case  string   `json:"case"`
-	Op    string   `json:"op"` // "copy", "convert", "fill" or "take"; others, as "where", have more operands than are told
+	Op    string   `json:"op"` // "copy", "convert", "fill" or "take"; others, such as "where", have operands that are not sent
 	Dst   Location `json:"dst"`
 	Src   Location `json:"src"` // a fill has none: its length is 0
 	// Pattern is the bytes of an element that a fill writes, the lowest first, in
@@ -38,16 +38,16 @@ type Location struct {
 }
 
 // Indices are a take's, of the shape of its destination: a stride of 0 is an axis along
-// which all elements share an index. Src is the whole table, and has another extent along
-// Axis: dst[..., i, ...] is src[..., at[..., i, ...], ...]. Peers draw the indices, each in
-// that extent as likely as any other.
+// which all elements share an index. Src is the whole table, and has another extent along Axis:
+// dst[..., i, ...] is src[..., at[..., i, ...], ...]. Peers draw the indices, uniform in that
+// extent.
 type Indices struct {
 	Location
 	Axis int `json:"axis"`
 }
 
-// NewEntry describes a case at a size. A copy of packed elements that lie as whole bytes do
-// becomes one of bytes, for libraries without such types.
+// NewEntry describes a case at a size. A copy of packed elements that can be moved as whole
+// bytes becomes a copy of bytes, for libraries without such types.
 func NewEntry(c cases.Case, bytes int64, rotation int) (e Entry, err error) {
 	at, err := c.At(bytes)
 	if err != nil {
@@ -100,7 +100,7 @@ func locate(l layout.Layout, t layout.DType) Location {
 	return x
 }
 
-// asBytes returns a copy of packed elements as one of bytes, if it is one.
+// asBytes returns a copy of packed elements as a copy of bytes, if possible.
 func asBytes(c oracle.Case) oracle.Case {
 	per := 8 / int64(c.DstType.Bits())
 	if per < 2 {
@@ -118,8 +118,8 @@ func asBytes(c oracle.Case) oracle.Case {
 	return c
 }
 
-// folded returns a layout of groups of so many elements, which lie along its last
-// axis one after the other, if all of them do.
+// folded returns a layout of groups of n elements, contiguous along its last axis, if all
+// elements form such groups.
 func folded(l layout.Layout, per int64) (layout.Layout, bool) {
 	dims, strides, last := l.Shape(), l.Strides(), l.Rank()-1
 	if last < 0 || strides[last] != 1 || dims[last]%per != 0 || l.Offset()%per != 0 {

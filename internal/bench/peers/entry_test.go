@@ -21,7 +21,7 @@ func parse(t *testing.T, name string) oracle.Case {
 	return c
 }
 
-// What peers read says where every element is.
+// The entry determines the place of every element.
 func TestNewEntry(t *testing.T) {
 	var entries []Entry
 	for _, c := range cases.All() {
@@ -85,7 +85,7 @@ func TestNewEntry(t *testing.T) {
 	require.ErrorIs(t, err, device.ErrInvalid)
 }
 
-// What a user's own case has and the protocol does not tell is refused.
+// Parts of a user's own case that the protocol lacks are refused.
 func TestEntryRefuses(t *testing.T) {
 	for text, rule := range map[string]string{
 		"take/float/8x16/dst=16,1@0/src=16,1@0/at=1,0@0/int64/by=0:4:128/wrong=0": "does not stand still along one axis",

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// ownGroup puts a process, and those that it starts, into a group of their own: an
-// interrupt from a terminal is for this program, which ends them.
+// ownGroup puts a process, and its children, into their own group: an interrupt from a terminal
+// goes to this program, which ends them.
 func ownGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
 func killGroup(cmd *exec.Cmd) error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What a process has started ends with it.
+// A process's children end with it.
 func TestPeerGroup(t *testing.T) {
 	p, err := fake(t, context.Background(), "has a child", time.Second)
 	require.NoError(t, err)
@@ -24,14 +24,14 @@ func TestPeerGroup(t *testing.T) {
 	require.ErrorContains(t, err, "no answer in 1s")
 	pid, err := strconv.Atoi(regexp.MustCompile(`pid=(\d+)\.`).FindStringSubmatch(err.Error())[1])
 	require.NoError(t, err)
-	assert.Eventually(t, func() bool { // whoever inherits it waits for it
+	assert.Eventually(t, func() bool { // the process that inherits it waits for it
 		s := state(pid)
 		return s == "" || s == "Z"
 	}, 10*time.Second, 10*time.Millisecond)
 	assert.ErrorIs(t, syscall.Kill(p.cmd.Process.Pid, 0), syscall.ESRCH)
 }
 
-// state is how Linux calls the state of a process: "" if there is none.
+// state is Linux's name for the state of a process: "" if there is none.
 func state(pid int) string {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

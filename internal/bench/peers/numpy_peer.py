@@ -10,12 +10,12 @@ import common
 
 class Peer(common.Library):
     arrays = np  # the module
-    trusting = {"mode": "clip"}  # with checks, it takes into a buffer first
+    trusting = {"mode": "clip"}  # with checks, it gathers into a buffer first
 
     def __init__(self, kind, number):
         if kind != "cpu":
             raise common.NotHere("numpy runs on cpu alone")
-        np.seterr(all="ignore")  # what is too large for a float is no news
+        np.seterr(all="ignore")  # overflows are expected
         self.name, self.device = "numpy " + np.__version__, "cpu, 1 thread"
 
     def operation(self, case, dst, src=None, indices=None):

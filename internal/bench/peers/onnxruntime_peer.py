@@ -39,7 +39,7 @@ class Peer(common.Library):
             raise common.Unsupported("no operator writes into a part of a tensor")
         if self.case is not case:
             self.case, self.session = case, self.load(case)
-        session = self.session  # which its bindings must not outlive
+        session = self.session  # which must outlive its bindings
         binding = session.io_binding()
         bound = [
             (binding.bind_input, "x", case.src, case.src.recipe["dims"], src),
@@ -119,7 +119,7 @@ def model(case):
         inputs.append(helper.make_tensor_value_info("indices", element_type(case.indices), shape_of_indices(case)))
     output = helper.make_tensor_value_info("y", element_type(dst), dst.dims)
     graph = helper.make_graph(nodes, case.name, inputs, [output], list(constants.values()))
-    newest = "int2" in (src.type, dst.type)  # which other types need not, and older versions lack
+    newest = "int2" in (src.type, dst.type)  # other types do not need them, and older versions lack them
     newer = "float4e2m1" in (src.type, dst.type)
     opset = helper.make_opsetid("", 25 if newest else 23 if newer else 21)
     return helper.make_model(graph, opset_imports=[opset], ir_version=13 if newest else 11 if newer else 10)

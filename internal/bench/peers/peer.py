@@ -31,7 +31,7 @@ def answer(common, library, noise, request):
         return common.measure(library, common.Case(request["case"]), noise, request)
     except common.Unsupported as e:
         return {"error": one_line(e), "unsupported": True}
-    except Exception as e:  # whatever a library raises: the other cases go on
+    except Exception as e:  # any exception of a library: the other cases continue
         return {"error": one_line("%s: %s" % (type(e).__name__, e))}
 
 
@@ -40,7 +40,7 @@ def main():
     parser.add_argument("library")
     parser.add_argument("--device", default="cpu", help="cpu, cuda:0, ... (%(default)s)")
     options = parser.parse_args()
-    # What a library prints, or reads, is no part of the protocol.
+    # A library's input and output are not part of the protocol.
     requests, answers = os.fdopen(os.dup(0)), os.fdopen(os.dup(1), "w")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
@@ -60,7 +60,7 @@ def main():
     except common.NotHere as e:
         refuse(NOT_HERE, e)
     noise = common.Noise()
-    gc.freeze()  # what is there by now stays: the rest is soon gone through
+    gc.freeze()  # existing objects stay: collections are then fast
     say({"protocol": 1, "peer": library.name, "device": library.device})
     for line in requests:
         request = json.loads(line)

@@ -1,6 +1,5 @@
-// Package peers measures other libraries on the cases of package bench: adapters of
-// libraries in Python, which it carries, and any program that speaks the protocol of
-// README.md.
+// Package peers measures other libraries on the cases of package bench: by its own adapters for
+// libraries in Python, and by any program that speaks the protocol of README.md.
 //
 // [Start] starts a [Process] for each library and device. A process is asked for one
 // pass of one case at a time ([Request], [Answer]); an [Entry] is the case, with layouts
@@ -30,7 +29,7 @@ var scripts embed.FS
 // names are the libraries with an adapter here.
 var names = []string{"numpy", "torch", "onnxruntime", "cupy"}
 
-// auto stands for all of names that a Python has.
+// auto stands for all names that a Python has.
 const auto = "auto"
 
 // Exit statuses of a program that does not run.
@@ -58,10 +57,10 @@ func Parse(word string) (c Choice, err error) {
 	return c, quote.Error(err)
 }
 
-// Running are the libraries beside each device, by its ID.
+// Running are the libraries for each device, by its ID.
 type Running map[string][]*Process
 
-// Err says which of them have failed: no case has been measured there since.
+// Err returns the failed ones: they have measured no case since.
 func (r Running) Err() error {
 	var errs []error
 	for _, device := range slices.Sorted(maps.Keys(r)) {
@@ -85,10 +84,10 @@ func (r Running) Close() {
 
 var errNotInstalled = errors.New("not installed")
 
-// Start starts each library for each device, by ID, that it supports, and reports those
-// left out to say. It is an error if a library that is named is not installed, does not
-// start or supports none of the devices, or if any does not answer in its patience. All
-// are killed when the context is done.
+// Start starts each library for each device, by ID, that it supports, and passes the names of
+// those left out to say. It is an error if a library that is named is not installed, does not
+// start or supports none of the devices, or if any does not answer in time. All are killed when
+// the context is done.
 func Start(ctx context.Context, choices []Choice, devices []string, patience time.Duration, say func(string)) (all Running, err error) {
 	dir, err := os.MkdirTemp("", "restride-peers-")
 	if err != nil {
@@ -96,7 +95,7 @@ func Start(ctx context.Context, choices []Choice, devices []string, patience tim
 	}
 	all = Running{}
 	defer func() {
-		err = errors.Join(err, os.RemoveAll(dir)) // all that there is of it has been read
+		err = errors.Join(err, os.RemoveAll(dir)) // its content has been read
 		if err != nil {
 			all.Close()
 			all = nil
@@ -133,7 +132,7 @@ func Start(ctx context.Context, choices []Choice, devices []string, patience tim
 	return all, nil
 }
 
-// Patience is how long a process may usually take to answer, beside the time for samples.
+// Patience is the usual limit for an answer of a process, in addition to the time for samples.
 const Patience = time.Minute
 
 // start starts a library, with the first Python that has it.

@@ -20,12 +20,12 @@ import (
 	"github.com/restride/restride/internal/bench/cases"
 )
 
-// oneOfEach has a case for each thing that libraries do in their own way.
+// oneOfEach has a case for each feature that libraries express in their own way.
 const oneOfEach = `^(a-transpose/(2|4|32|128)|c-heads/4|d-every-second/64|e-reversed/(8|32)|f-shuffle/16|rows-reversed/32|` +
 	`columns-into/32|expand-rows/32|odd-(byte|nibble)/.|crop/8|(un)?pack/.|` +
 	`half-to-float/16|float-to-(half|bfloat)/16|float8-to-half/8|int8-to-float/8|fill-columns/16|take-(rows|pages|elements)/..)$`
 
-// entries are those of matching cases, with two sets of buffers.
+// entries are the entries of matching cases, with two sets of buffers.
 func entries(t *testing.T, filter string, size int64) (list []Entry) {
 	re := regexp.MustCompile(filter)
 	for _, c := range cases.All() {
@@ -38,7 +38,7 @@ func entries(t *testing.T, filter string, size int64) (list []Entry) {
 	return list
 }
 
-// ways are the entries of one case for each thing that libraries do in their own way.
+// ways are the entries of one case for each feature that libraries express in their own way.
 func ways(t *testing.T, size int64) []Entry {
 	list := entries(t, oneOfEach, size)
 	require.Len(t, list, 28)
@@ -59,8 +59,8 @@ func begin(t *testing.T, name string) (*Process, error) {
 	return all["cpu"][0], nil
 }
 
-// ask has a library measure each case, in two passes: those that it has no way to
-// say, and no others, have a reason.
+// ask makes a library measure each case, in two passes: exactly the cases that it cannot
+// express have a reason.
 func ask(t *testing.T, p *Process, unsupported string) {
 	assert.Regexp(t, `^cpu, \d+ threads?$`, p.Device)
 	not := regexp.MustCompile(unsupported)
@@ -96,8 +96,8 @@ func ask(t *testing.T, p *Process, unsupported string) {
 	assert.Equal(t, &Answer{Name: e.Name, Error: "no add", Unsupported: true}, a)
 }
 
-// everyCase has a library measure every case there is: what it or its adapter cannot do
-// is said to be so, and nothing fails.
+// everyCase makes a library measure every case: those that it or its adapter cannot express are
+// reported as unsupported, and nothing fails.
 func everyCase(t *testing.T, p *Process) {
 	list := entries(t, "", 4<<10)
 	measured := 0
@@ -137,7 +137,7 @@ func TestScripts(t *testing.T) {
 
 // python is a launcher of a module NAME_peer in testdata.
 func python(t *testing.T, name string) string {
-	p, err := begin(t, "numpy") // else nobody could import it
+	p, err := begin(t, "numpy") // otherwise the import fails
 	devicetest.Require(t, "peers", err)
 	p.Close()
 	launcher := filepath.Join(t.TempDir(), name)
@@ -149,8 +149,8 @@ func python(t *testing.T, name string) string {
 	return launcher
 }
 
-// The check compares every element, and finds a single wrong one; what a library
-// prints is no part of its answers.
+// The check compares every element, and finds a single wrong one; a library's output is not
+// part of its answers.
 func TestWrongResults(t *testing.T) {
 	p, err := begin(t, python(t, "wrong"))
 	require.NoError(t, err)
@@ -210,8 +210,8 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// What is named must be there, and be for some device; what is not is said. Nothing
-// is left in the folder for temporary files.
+// A named library must be present, and for one of the devices; others are reported. Nothing is
+// left in the folder for temporary files.
 func TestStart(t *testing.T) {
 	tmp := t.TempDir()
 	t.Setenv("TMPDIR", tmp)

@@ -18,27 +18,27 @@ import (
 	"github.com/restride/restride/internal/quote"
 )
 
-// threadsVariable tells a process how many threads this one uses: not every language
-// knows what a container or an affinity leaves of the processors.
+// threadsVariable tells a process the number of threads of this one: not every language
+// respects the limits of a container or an affinity.
 const threadsVariable = "RESTRIDE_THREADS"
 
 // Process is another library in a process of its own, which measures a case at a time.
 type Process struct {
 	Hello
-	Only *regexp.Regexp // the names of cases that it is asked for; nil: all
+	Only *regexp.Regexp // the names of cases that it measures; nil: all
 
 	cmd      *exec.Cmd
-	ctx      context.Context // its end kills the process; its cause is why
+	ctx      context.Context // its end kills the process; its cause is the reason
 	kill     context.CancelCauseFunc
 	in       io.WriteCloser
 	out      *bufio.Scanner
 	said     tail          // of its standard error
-	patience time.Duration // for an answer, beside the time for samples
+	patience time.Duration // for an answer, in addition to the time for samples
 	dead     error
 }
 
-// startProcess starts a program, which is killed when the context is done, and reads its
-// first line. An *exec.ExitError in the error has the status with which it refused.
+// startProcess starts a program, which is killed when the context is done, and reads its first
+// line. If it refused, the error has its status in an *exec.ExitError.
 func startProcess(ctx context.Context, patience time.Duration, program string, args ...string) (*Process, error) {
 	p := &Process{patience: patience}
 	p.ctx, p.kill = context.WithCancelCause(ctx)
@@ -50,7 +50,7 @@ func startProcess(ctx context.Context, patience time.Duration, program string, a
 		p.in, err = p.cmd.StdinPipe()
 	}
 	if err == nil {
-		p.cmd.Cancel = func() error { // nobody waits for processes that inherited the pipes
+		p.cmd.Cancel = func() error { // processes that inherited the pipes are not waited for
 			_, _ = p.in.Close(), out.Close()
 			return killGroup(p.cmd)
 		}
@@ -74,8 +74,8 @@ func startProcess(ctx context.Context, patience time.Duration, program string, a
 	return nil, p.end(err)
 }
 
-// Ask has the process measure a case. An error of the library is in the answer. An error
-// here ends the process: it died, it hung or what it wrote is no answer.
+// Ask makes the process measure a case. An error of the library is in the answer. Any other
+// error ends the process: it died, it hung or its output is not an answer.
 func (p *Process) Ask(q Request) (*Answer, error) {
 	if p.dead != nil {
 		return nil, p.dead
@@ -122,7 +122,7 @@ var errSilent = errors.New("no answer")
 
 var errEnded = errors.New("it ended before it answered")
 
-// end waits for the process, which ends or is killed, and returns why.
+// end waits for the process, which ends or is killed, and returns the reason.
 func (p *Process) end(err error) error {
 	defer p.kill(nil)
 	if !errors.Is(err, errEnded) {
@@ -148,7 +148,7 @@ func (p *Process) Close() {
 	if p.dead == nil {
 		_ = p.in.Close()
 		timer := p.expect(p.patience / 10)
-		for p.out.Scan() { // what nobody asked for
+		for p.out.Scan() { // unrequested lines
 		}
 		timer.Stop()
 		_ = p.end(errEnded)

@@ -23,7 +23,7 @@ import (
 var fakes = map[string]func(q *Request, nth int) string{
 	"good": func(q *Request, nth int) string {
 		switch {
-		case q.Case.Rotation != 1: // as of ours, at a size that caches hold
+		case q.Case.Rotation != 1: // as here, at a size that caches hold
 			return fmt.Sprintf(`"error":"%d sets of buffers"`, q.Case.Rotation)
 		case q.Case.Name == "c-heads/32":
 			return `"error":"no float","unsupported":true`
@@ -95,7 +95,7 @@ func init() {
 		seen[q.Case.Name]++
 	}
 	if os.Args[2] == "dies" {
-		time.Sleep(time.Hour) // does not end with its input
+		time.Sleep(time.Hour) // ignores the end of its input
 	}
 	os.Exit(0)
 }
@@ -119,7 +119,7 @@ func good(t *testing.T, kind string) *Process {
 	return p
 }
 
-// What a process may do wrong ends it, soon, and is said, again for each request.
+// An error of a process ends it, soon, and is reported, again for each request.
 func TestPeerFails(t *testing.T) {
 	for kind, want := range map[string]string{
 		"hangs":           "no answer in 2s",
@@ -147,7 +147,7 @@ func TestPeerFails(t *testing.T) {
 	require.NoError(t, err)
 	_, err = p.Ask(Request{Case: Entry{Name: "c-heads/8"}})
 	require.NoError(t, err)
-	p.Close() // for all that it goes on
+	p.Close() // although it continues
 	require.ErrorContains(t, p.dead, "no answer in 200ms")
 }
 
@@ -160,7 +160,7 @@ func TestPeerThreads(t *testing.T) {
 	assert.Equal(t, "3", a.Error)
 }
 
-// What does not begin as a peer does is refused.
+// A process that does not begin like a peer is refused.
 func TestStartRefuses(t *testing.T) {
 	for kind, want := range map[string]string{
 		"refuses":                     "it ended: exit status 3; it said: not today",
@@ -225,8 +225,7 @@ func TestReadAnswer(t *testing.T) {
 	assert.Equal(t, &Answer{Name: "a", Error: "e"}, a, "what stands beside an error is no figure")
 }
 
-// Whatever a process writes: what is taken from it can be shown, written and read
-// again.
+// Any output of a process: the parsed part can be shown, written and read again.
 func FuzzPeer(f *testing.F) {
 	hello := []byte(`{"protocol":1,"peer":"x 1","device":"cpu"}`)
 	f.Add(hello, []byte(`{"name":"a","samples":[1,2.5],"batch":1,"verified":"x"}`))

@@ -17,8 +17,8 @@ const Protocol = 1
 // Hello is a process's first line.
 type Hello struct {
 	Protocol int    `json:"protocol"`
-	Peer     string `json:"peer"`   // as "PyTorch 2.9.0"
-	Device   string `json:"device"` // by its own name for it, as "cpu, 2 threads"
+	Peer     string `json:"peer"`   // such as "PyTorch 2.9.0"
+	Device   string `json:"device"` // the peer's name for it, such as "cpu, 2 threads"
 }
 
 // Request asks for a pass of a case.
@@ -39,15 +39,15 @@ type Answer struct {
 	Unsupported bool      `json:"unsupported,omitempty"`
 }
 
-// Limits of what a process may write.
+// Limits of a process's output.
 const (
 	mostLine    = 1 << 16 // bytes
 	mostName    = 100
 	mostSamples = 1 << 10
 )
 
-// readHello reads the first line of a process. As in all that it writes, what would
-// mislead or spoil a terminal is an error.
+// readHello reads the first line of a process. In all of its output, text that would mislead or
+// garble a terminal is an error.
 func readHello(line []byte) (*Hello, error) {
 	h := new(Hello)
 	if err := json.Unmarshal(line, h); err != nil {

@@ -17,9 +17,9 @@ type Recipe struct {
 	Perm []int   `json:"perm"` // axis i of the view is axis Perm[i] of the part
 }
 
-// recipeOf finds the smallest tensor whose axes are the view's, ordered by stride.
-// Steps are taken along the narrowest of them alone. It returns nil where elements
-// lie in no such tensor, as they do if a view overlaps itself.
+// recipeOf finds the smallest tensor whose axes are the view's, ordered by stride. Only the
+// narrowest axes have steps. It returns nil if no such tensor contains the elements, for
+// example if a view overlaps itself.
 func recipeOf(l layout.Layout) *Recipe {
 	low, _, ok := l.Extent()
 	if !ok {
@@ -54,7 +54,7 @@ func recipeOf(l layout.Layout) *Recipe {
 			d.Low[i] = low / unit % d.Dims[i]
 		} else {
 			d.Low[i] = low / unit
-			d.Dims[i] = d.Low[i] + n*step // all of the last step, too
+			d.Dims[i] = d.Low[i] + n*step // including all of the last step
 		}
 		d.High[i] += d.Low[i]
 		if d.High[i] > d.Dims[i] {
@@ -72,8 +72,7 @@ func recipeOf(l layout.Layout) *Recipe {
 	return d
 }
 
-// widestFirst orders the axes by stride. Those along which nothing moves stay
-// beside their right neighbours.
+// widestFirst orders the axes by stride. Axes of stride 0 stay next to their right neighbours.
 func widestFirst(l layout.Layout) []int {
 	order, strides := make([]int, l.Rank()), make([]int64, l.Rank())
 	for i, next := l.Rank()-1, int64(0); i >= 0; i-- {

@@ -11,7 +11,7 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// made checks that operators on a dense tensor make the layout.
+// made checks that operators on a dense tensor give the layout.
 func made(t *testing.T, d *Recipe, want layout.Layout) {
 	t.Helper()
 	l, err := layout.Contiguous(d.Dims...)
@@ -39,7 +39,7 @@ func made(t *testing.T, d *Recipe, want layout.Layout) {
 	}
 }
 
-// Views of dense tensors, at random, are found to be such.
+// Views of dense tensors, at random, are recognised.
 func TestRecipe(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -103,7 +103,7 @@ func TestRecipeIsNotEverything(t *testing.T) {
 	}
 }
 
-// Packed elements are bytes where each of these is moved as a whole.
+// Packed elements become bytes if each byte is moved as a whole.
 func TestAsBytes(t *testing.T) {
 	for name, want := range map[string]string{
 		"copy/int4/2x3x8/dst=24,8,1@0/src=8,16,1@0": "copy/uint8/2x3x4/dst=12,4,1@0/src=4,8,1@0",

@@ -43,8 +43,8 @@ func good(t *testing.T, kind string) *peers.Process {
 	return p
 }
 
-// Peers are asked right after us, in every pass, and go on from pass to pass; one that
-// fails has that in its cases, and the others go on.
+// Peers are asked directly after the device, in every pass, and continue from pass to pass; one
+// that fails has an error in its cases, and the others continue.
 func TestPeers(t *testing.T) {
 	limited := good(t, "good")
 	limited.Only = regexp.MustCompile("/8$")
@@ -86,7 +86,7 @@ func TestPeers(t *testing.T) {
 	assert.Equal(t, all, back)
 }
 
-// A case that fails here is not asked there.
+// Peers are not asked for a case that fails on the device.
 func TestPeersOfFailures(t *testing.T) {
 	broken := some(t, "^c-heads/8$")
 	broken[0].DstType = 200
@@ -96,7 +96,7 @@ func TestPeersOfFailures(t *testing.T) {
 	assert.Empty(t, r.Peers[0].Cases)
 }
 
-// An interrupt does not wait for an answer, and the report keeps what was there.
+// An interrupt does not wait for an answer, and the report keeps the results so far.
 func TestPeersInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	p, err := peers.Fake(t, ctx, "hangs", time.Hour)

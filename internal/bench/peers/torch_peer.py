@@ -40,7 +40,7 @@ class Peer(common.Library):
     def buffer(self, raw):
         return torch.from_numpy(raw).to(self.on)  # on the processor, the same memory
 
-    # On a GPU: noise is sent there once.
+    # On a GPU, noise is sent once.
 
     def poisoned(self, size):
         if not self.gpu:

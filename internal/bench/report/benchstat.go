@@ -8,8 +8,8 @@ import (
 )
 
 // BenchmarkName is a case's name with keys by which benchstat groups and filters:
-// "case=b-nchw-nhwc/width=16". Where no width is in the name, as in that of a user's own
-// case, slashes, which would separate keys, become colons.
+// "case=b-nchw-nhwc/width=16". In a name without a width, such as a user's own, slashes, which
+// would separate keys, become colons.
 func BenchmarkName(name string) string {
 	layout, width, _ := strings.Cut(name, "/")
 	if _, err := strconv.ParseUint(width, 10, 16); err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/restride/restride/internal/bench/cases"
 )
 
-// The lines are of the form that benchstat reads: a name that begins with
-// Benchmark, how often, and pairs of a number and a unit; one for each pass.
+// The lines have benchstat's form: a name that begins with Benchmark, a count, and pairs of a
+// number and a unit; one for each pass.
 func TestWriteBenchmarks(t *testing.T) {
 	report := example(t)
 	var out bytes.Buffer

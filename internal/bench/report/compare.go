@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// least is the least change that counts, as a part of the smaller time.
+// least is the smallest change that counts, as a part of the smaller time.
 const least = .10
 
 // verdict says whether a time changed.
@@ -17,8 +17,8 @@ const (
 	same   verdict = "same"
 	faster verdict = "faster"
 	slower verdict = "SLOWER"
-	// unclear: the time and the time relative to the yardstick have different verdicts,
-	// as when the whole machine has changed its speed.
+	// unclear: the time and the time relative to the yardstick have different verdicts, for
+	// example when the speed of the whole machine has changed.
 	unclear verdict = "unclear"
 	// lost: there is no new time.
 	lost verdict = "LOST"
@@ -30,15 +30,15 @@ type change struct {
 	size     int64
 	name     string
 	old, new *Timing // new is nil where it is lost
-	// speed is the old median time by the new one; relative is the same of the times
-	// relative to the yardstick, which a slower machine leaves as it was.
+	// speed is the old median time by the new one; relative is the same for the times relative
+	// to the yardstick, which a slower machine does not change.
 	speed, relative float64
 	verdict         verdict
 }
 
 // Comparison is two reports, side by side.
 type Comparison struct {
-	machines []string // what changed of the machines, and their yardsticks
+	machines []string // changes of the machines, and of their yardsticks
 	changes  []change
 	skipped  []string // what was not compared, and why
 }
@@ -46,14 +46,14 @@ type Comparison struct {
 // Compare compares a report with an older one, where both have the same device, size,
 // clock and case.
 //
-// A time changed if the medians differ by more than a tenth, and every pass of one run
-// is slower than every pass of the other. It is faster or slower if the same holds of
-// the times relative to the yardstick's in the same pass: memcpy, else the driver's
-// copy, else our own. So the yardstick itself is never slower.
+// A time changed if the medians differ by more than a tenth, and every pass of one run is
+// slower than every pass of the other. It is faster or slower if the same holds for the times
+// relative to the yardstick's in the same pass: memcpy, otherwise the driver's copy, otherwise
+// the device's. So the yardstick itself is never slower.
 //
-// That every pass is slower is a permutation test: of two runs of 6 passes that do not differ,
-// 2 of 924 meet it, whatever the distribution of times, if passes are independent. They
-// are not where something slows a whole run; the yardstick is for that.
+// The second condition is a permutation test: of two runs of 6 passes that do not differ, 2 of
+// 924 meet it, for any distribution of times, if passes are independent. They are dependent
+// where something slows a whole run; the yardstick corrects that.
 func Compare(old, now *Report) *Comparison {
 	c := new(Comparison)
 	for _, r := range now.Devices {
@@ -157,7 +157,7 @@ func relative(t, yard *Timing) Timing {
 	return Timing{Median: t.Median / yard.Median, Q1: low / yard.Median, Q3: high / yard.Median}
 }
 
-// beyond is 1 where the new time is longer beyond noise, -1 where it is shorter, else 0.
+// beyond is 1 if the new time is longer beyond noise, -1 if it is shorter, otherwise 0.
 func beyond(old, now *Timing) int {
 	oldLow, oldHigh := old.extremes()
 	low, high := now.extremes()
@@ -182,7 +182,7 @@ func verdictOf(raw, relative int) verdict {
 	return same
 }
 
-// Regressions is how many figures have become slower or are lost.
+// Regressions is the number of figures that have become slower or are lost.
 func (c *Comparison) Regressions() int { return len(c.worse()) }
 
 func (c *Comparison) worse() []change {

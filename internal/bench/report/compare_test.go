@@ -10,9 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// drifting makes reports of a machine whose speed is known: all times of a run are
-// by a factor longer, those of one case by another, and each pass by a random one
-// of up to noise.
+// drifting makes reports of a machine of known speed: all times of a run are longer by a
+// factor, those of one case by another, and each pass by a random one of up to noise.
 type drifting struct {
 	rng   *rand.Rand
 	noise float64
@@ -25,7 +24,7 @@ func (d drifting) report(machine, kernel float64) *Report {
 	}
 	timing := func(ns float64) Timing {
 		var all []Timing
-		for _, p := range passes { // what slows a pass slows all of it
+		for _, p := range passes { // a slower pass is slower in all its times
 			here := ns * machine * p * (1 + .02*d.rng.Float64())
 			all = append(all, NewTiming([]float64{here * .99, here, here * 1.01}, 1))
 		}
@@ -39,8 +38,8 @@ func (d drifting) report(machine, kernel float64) *Report {
 	}}}
 }
 
-// What is slower beyond noise is said so, on machines that are not as fast as they
-// were, too; what only the machine changed is not.
+// Times slower beyond noise are reported, also on machines whose speed changed; changes of the
+// machine alone are not.
 func TestCompareVerdicts(t *testing.T) {
 	const seed = 11
 	d := drifting{rand.New(rand.NewPCG(seed, seed)), .2}
@@ -52,7 +51,7 @@ func TestCompareVerdicts(t *testing.T) {
 		{1, 1, same, same}, {1, 3, slower, same}, {1, 1. / 3, faster, same},
 		{1.5, 1, unclear, unclear}, {.6, 1, unclear, unclear}, // the machine alone
 		{1.5, 2, slower, unclear}, {.6, 3, slower, unclear}, {1.5, 1. / 3, faster, unclear},
-		{.5, 2, unclear, unclear}, // as fast as before, of a machine that is twice as fast
+		{.5, 2, unclear, unclear}, // as fast as before, on a machine that is twice as fast
 	} {
 		cmp := Compare(d.report(1, 1), d.report(c.machine, c.kernel))
 		require.Empty(t, cmp.skipped)
@@ -77,8 +76,8 @@ func TestCompareVerdicts(t *testing.T) {
 	}
 }
 
-// Runs that do not differ are seldom told apart: in each of these each figure has a
-// chance of 1 in 462 by the passes alone, and the two other conditions.
+// Runs that do not differ are seldom distinguished: each figure has a chance of 1 in 462 by the
+// passes alone, and must meet the two other conditions.
 func TestCompareFalseAlarms(t *testing.T) {
 	const seed, runs = 3, 300
 	d := drifting{rand.New(rand.NewPCG(seed, seed)), .5}
@@ -91,7 +90,7 @@ func TestCompareFalseAlarms(t *testing.T) {
 	assert.LessOrEqual(t, alarms, figures/200, "of %d (seed %d)", figures, seed)
 }
 
-// What is not the same is not compared, and that is said.
+// Different things are not compared, and this is reported.
 func TestCompareSkips(t *testing.T) {
 	const seed = 5
 	d := drifting{rand.New(rand.NewPCG(seed, seed)), .1}

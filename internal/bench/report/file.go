@@ -17,7 +17,7 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// maxFile is the most bytes of a report's file: many times what runs write.
+// maxFile is the most bytes of a report's file: many times a run's.
 const maxFile = 16 << 20
 
 // Load is Read of a file, whose path is in its errors.
@@ -79,10 +79,10 @@ func Read(data []byte) (*Report, error) {
 	return r, nil
 }
 
-// weight is how many bytes a report takes, at most: a case without anything is 3 bytes
-// of the file.
+// weight is the most bytes of memory that a report needs: a case without content is 3 bytes of
+// the file.
 func weight(data []byte) int64 {
-	const object, member = 512, 32 // what one of each takes
+	const object, member = 512, 32 // of each in memory
 	objects, members := bytes.Count(data, []byte("{")), bytes.Count(data, []byte(","))
 	return int64(len(data)) + object*int64(objects) + member*int64(members)
 }
@@ -180,14 +180,13 @@ func checkTexts(all ...string) error {
 // bad reports whether a figure is negative or not finite.
 func bad(x float64) bool { return !(x >= 0 && x <= math.MaxFloat64) }
 
-// A call takes at least instant, in nanoseconds, and less than a day, so that rates are
-// finite.
+// A call lasts at least instant, in nanoseconds, and less than a day, so that rates are finite.
 const (
 	instant = 1e-3
 	day     = float64(24 * time.Hour)
 )
 
-// check reports what cannot be a timing.
+// check returns the reason why a timing is invalid.
 func (t *Timing) check() error {
 	switch {
 	case t.Samples < 1 || t.Batch < 1:
@@ -213,7 +212,7 @@ func (r *Report) WriteFile(path string) error {
 	}
 	text = append(text, '\n')
 	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
-		return file.Write(path, text) // a pipe, as /dev/stdout: what is there must stay
+		return file.Write(path, text) // a pipe, such as /dev/stdout: it must not be replaced
 	}
 	f, err := file.Beside(path)
 	if err != nil {

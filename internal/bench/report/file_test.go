@@ -26,8 +26,8 @@ func example(t *testing.T) *Report {
 	return r
 }
 
-// A report comes back from its file, which is whole at every moment, and leaves
-// nothing beside it.
+// A report can be read from its file, which is complete at every moment, and leaves no other
+// file.
 func TestWriteFile(t *testing.T) {
 	report := example(t)
 	dir := t.TempDir()
@@ -51,7 +51,7 @@ func TestWriteFile(t *testing.T) {
 	require.Error(t, report.WriteFile(filepath.Join(dir, "no", "report.json")))
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "folder"), 0o700))
 	require.Error(t, report.WriteFile(filepath.Join(dir, "folder")))
-	link := filepath.Join(dir, "link") // what is no file stays what it is
+	link := filepath.Join(dir, "link") // a link must stay a link
 	require.NoError(t, os.Symlink(os.DevNull, link))
 	require.NoError(t, report.WriteFile(link))
 	info, err := os.Lstat(link)
@@ -59,7 +59,7 @@ func TestWriteFile(t *testing.T) {
 	assert.NotZero(t, info.Mode()&os.ModeSymlink)
 }
 
-// What is no report is refused, and the reason is said.
+// Anything but a report is refused, with the reason.
 func TestReadRefuses(t *testing.T) {
 	text, err := json.Marshal(example(t))
 	require.NoError(t, err)
@@ -115,7 +115,7 @@ func TestReadRefuses(t *testing.T) {
 		require.ErrorIs(t, err, device.ErrInvalid, word)
 		assert.ErrorContains(t, err, word)
 	}
-	// One that was interrupted has what there was.
+	// An interrupted run's report has the results so far.
 	r, err := Read([]byte(strings.Replace(strings.Replace(string(text), `"format":2`, `"format":2,"unfinished":true`, 1), `"time":`, `"tide":`, 1)))
 	require.NoError(t, err)
 	assert.Nil(t, r.Devices[0].Cases[0].Time)
@@ -128,8 +128,7 @@ func devices(t *testing.T, report []byte) string {
 	return string(r.Devices[0])
 }
 
-// Whatever is read as a report can be written, printed and compared; with itself it
-// is the same.
+// Any text that is read as a report can be written, printed and compared; it equals itself.
 func FuzzReadReport(f *testing.F) {
 	text, err := os.ReadFile("testdata/report.json")
 	require.NoError(f, err)
@@ -158,7 +157,7 @@ func FuzzReadReport(f *testing.F) {
 	})
 }
 
-// A file of nothing but empty cases is small, and was two gigabytes in memory.
+// A file of many empty cases is small, and must be refused before it needs gigabytes of memory.
 func TestWeightOfAReport(t *testing.T) {
 	text := []byte(`{"format":2,"devices":[{"cases":[` + strings.Repeat("{},", 1<<16) + `{}]}]}`)
 	var before, after runtime.MemStats

@@ -9,8 +9,8 @@ import (
 
 // Observation is one quantity in the readings of all passes.
 type Observation struct {
-	Name string // as "clock"
-	Text string // as "1755 to 1980 MHz"
+	Name string // such as "clock"
+	Text string // such as "1755 to 1980 MHz"
 	Note string // a warning in a sentence, or ""
 }
 
@@ -23,8 +23,8 @@ type quantity struct {
 	note              string                      // a format: a value above much
 }
 
-// much is the threshold, in percent, of the parts of the processors' time and of changes
-// of clocks.
+// much is the threshold, in percent, for shares of the processors' time and for changes of
+// clocks.
 const much = 5.
 
 func positive(n int) (float64, bool) { return float64(n), n > 0 }
@@ -60,7 +60,7 @@ func byPercent(old, now float64) bool { return math.Abs(now-old) > much/100*old 
 
 func byPoints(old, now float64) bool { return math.Abs(now-old) > much }
 
-// told are the passes' values, sorted.
+// told are the values of the passes that have one, sorted.
 func (q *quantity) told(r *Result) (all []float64) {
 	for i := range r.Readings {
 		if v, ok := q.of(&r.Readings[i]); ok {
@@ -80,8 +80,8 @@ func (q *quantity) text(low, high float64) string {
 	return from + " " + q.unit
 }
 
-// held counts the passes in which the device was held back and those that tell, and
-// lists the reasons.
+// held counts the passes in which the device was held back and those with a reading, and lists
+// the reasons.
 func (r *Result) held() (passes, told int, why string) {
 	var reasons []string
 	for _, one := range r.Readings {

@@ -10,16 +10,16 @@ import (
 
 // Peer is another library on a device's cases, in the passes of the same run.
 type Peer struct {
-	Name   string      `json:"peer"`   // as "PyTorch 2.9.0"
-	Device string      `json:"device"` // by its own name for it
-	Cases  []*PeerCase `json:"cases"`  // that it was asked for
+	Name   string      `json:"peer"`   // such as "PyTorch 2.9.0"
+	Device string      `json:"device"` // the peer's name for it
+	Cases  []*PeerCase `json:"cases"`  // the cases that it was asked for
 }
 
 // PeerCase is how fast one case is there.
 type PeerCase struct {
 	Name string `json:"name"`
 	Timing
-	Verified    string `json:"verified,omitempty"` // how much of the result
+	Verified    string `json:"verified,omitempty"` // how much of the result was
 	Error       string `json:"error,omitempty"`    // why there is no figure
 	Unsupported bool   `json:"unsupported,omitempty"`
 }
@@ -27,8 +27,8 @@ type PeerCase struct {
 // mostPeerText is the most bytes of a text.
 const mostPeerText = 1 << 12
 
-// Check reports what cannot be shown: a missing name, texts that cannot be printed, or
-// figures that are none. It removes the figures of cases that have an error.
+// Check returns the reason why a peer cannot be shown: a missing name, unprintable texts, or
+// invalid figures. It removes the figures of cases that have an error.
 func (p *Peer) Check() error {
 	if strings.TrimSpace(p.Name) == "" {
 		return errors.New("no name")
@@ -95,8 +95,8 @@ func (p *Peer) Find(c *CaseResult) (ns float64, why string) {
 	}
 }
 
-// Faster is the peer's time of a case by ours, in the same pass, as the median of
-// passes, with its Timing.Spread. 0: one of them has no figure.
+// Faster is the peer's time of a case divided by the device's, in the same pass, as the median
+// of passes, with its Timing.Spread. 0: one of them has no figure.
 func (p *Peer) Faster(c *CaseResult) (times, spread float64) {
 	if _, why := p.Find(c); why != "" || c.Time == nil {
 		return 0, 0

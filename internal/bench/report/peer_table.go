@@ -2,8 +2,7 @@ package report
 
 import "fmt"
 
-// A table has a column for each peer, and one for how much faster we are than the
-// fastest of them.
+// A table has a column for each peer, and one for the device's lead over the fastest of them.
 
 func (t *Table) peersHead(peers []*Peer) {
 	for _, p := range peers {

@@ -17,8 +17,7 @@ func took(passes ...float64) Timing {
 	return Summary(all)
 }
 
-// How much faster we are is a ratio of the same passes: what slows the machine for
-// one of them slows both.
+// The lead is a ratio of times of the same passes: a slow moment of the machine affects both.
 func TestFaster(t *testing.T) {
 	ours := took(1, 9, 1, 2, 9)
 	c := &CaseResult{Name: "x", Time: &ours}
@@ -34,7 +33,7 @@ func TestFaster(t *testing.T) {
 	assert.Nil(t, fastest([]*Peer{slow, p}, &CaseResult{Name: "y"}))
 }
 
-// Figures of peers stand beside ours.
+// Figures of peers are next to the device's.
 func TestPeerTable(t *testing.T) {
 	r := example(t).Devices[0]
 	one := *r.Cases[0]

@@ -5,15 +5,15 @@ import (
 	"slices"
 )
 
-// Reading is the state of the machine in a pass, as far as it tells. Sensors are read
-// while dense copies run; the rest is of the whole pass.
+// Reading is the state of the machine in a pass, as far as it reports it. Sensors are read
+// while dense copies run; the rest covers the whole pass.
 type Reading struct {
 	MHz       int     `json:"mhz,omitempty"`        // the clock of the device's cores; of processors, the fastest core's
 	MemoryMHz int     `json:"memory_mhz,omitempty"` // and of its memory
 	Celsius   int     `json:"celsius,omitempty"`
 	Watts     float64 `json:"watts,omitempty"`
-	// HeldBack are the reasons why the device's clocks were lower than they might be:
-	// empty, not nil, if there was none.
+	// HeldBack are the reasons why the device's clocks were lower than possible: empty, not
+	// nil, if there was none.
 	HeldBack []string `json:"held_back,omitzero"`
 	// Steal and Others are the parts of the host processors' time that other guests of
 	// the machine and other processes took. (Linux)
@@ -21,7 +21,7 @@ type Reading struct {
 	Others *float64 `json:"others,omitempty"`
 }
 
-// check reports what no machine does.
+// check returns the reason why a reading is impossible.
 func (r *Reading) check() error {
 	switch {
 	case r.MHz < 0 || r.MemoryMHz < 0 || r.Celsius < 0 || bad(r.Watts):

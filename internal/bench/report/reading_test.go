@@ -47,8 +47,8 @@ func TestObservations(t *testing.T) {
 	assert.Contains(t, out.String(), "\nclock: 1755 to 1980 MHz; memory's clock: 2619 MHz; temperature: 41 to 48 °C; power: 310 to 500 W; ")
 }
 
-// What the machine did otherwise is said beside the yardstick, and what it did alike
-// is not.
+// Differences between the machine's readings are reported next to the yardstick, and equal
+// readings are not.
 func TestCompareReadings(t *testing.T) {
 	report := func(r *Result) *Report { return &Report{Devices: []*Result{r}} }
 	calm := Reading{MHz: 1980, MemoryMHz: 2619, Celsius: 40, Watts: 200, HeldBack: []string{}, Steal: parts(.02), Others: parts(.01)}

@@ -12,29 +12,29 @@ import (
 // Format is the version of the JSON form.
 const Format = 2
 
-// Report is what a benchmark found on some devices. Times are in nanoseconds,
-// sizes in bytes, rates in 10^9 bytes a second.
+// Report is the result of a benchmark on some devices. Times are in nanoseconds, sizes in
+// bytes, rates in 10^9 bytes per second.
 type Report struct {
 	Format  int       `json:"format"` // Format
 	Date    time.Time `json:"date"`
-	Version string    `json:"version,omitempty"` // of this module, as far as the build knows it
+	Version string    `json:"version,omitempty"` // of this module, if the build knows it
 	Go      string    `json:"go"`
-	System  string    `json:"system"` // as "linux/amd64"
+	System  string    `json:"system"` // such as "linux/amd64"
 	CPUs    int       `json:"cpus"`
 	Host    Host      `json:"host"`
 	Devices []*Result `json:"devices"`
-	// Unfinished marks an interrupted run: some figures are of fewer passes, some
-	// cases are missing.
+	// Unfinished marks an interrupted run: some figures have fewer passes, some cases are
+	// missing.
 	Unfinished bool `json:"unfinished,omitempty"`
 }
 
-// Result is what a device did at a size.
+// Result is the result of a device at a size.
 type Result struct {
 	Device   Facts         `json:"device"`
-	Size     int64         `json:"size"`               // as asked for: see cases.Case.At
-	Cached   bool          `json:"cached,omitempty"`   // each call uses the same buffers, which caches hold; else buffers rotate
+	Size     int64         `json:"size"`               // as requested: see cases.Case.At
+	Cached   bool          `json:"cached,omitempty"`   // each call uses the same buffers, which caches hold; otherwise buffers rotate
 	Passes   int           `json:"passes,omitempty"`   // of a finished run: Timing.Passes has as many
-	Clock    string        `json:"clock"`              // "device": times are by its events; or "host"
+	Clock    string        `json:"clock"`              // "device": times by its events; or "host"
 	Readings []Reading     `json:"readings,omitempty"` // one for each pass
 	Sector   int64         `json:"sector"`             // the unit of touched bytes
 	Seconds  float64       `json:"seconds"`
@@ -43,13 +43,13 @@ type Result struct {
 	Peers    []*Peer       `json:"peers,omitempty"` // other libraries, in the same passes
 }
 
-// Host is the machine around the devices, as far as its system tells.
+// Host is the machine around the devices, as far as its system reports it.
 type Host struct {
 	CPU      string `json:"cpu,omitempty"`
 	Memory   int64  `json:"memory,omitempty"`
-	Kernel   string `json:"kernel,omitempty"`   // of the system, as "6.18.44"
+	Kernel   string `json:"kernel,omitempty"`   // of the system, such as "6.18.44"
 	Cache    int64  `json:"cache,omitempty"`    // the last level's
-	MHz      int    `json:"mhz,omitempty"`      // of the first core: its highest under a governor, else its present one
+	MHz      int    `json:"mhz,omitempty"`      // of the first core: its highest under a governor, otherwise its present one
 	Governor string `json:"governor,omitempty"` // of the first core's frequency
 }
 
@@ -61,21 +61,21 @@ type Facts struct {
 	Driver string      `json:"driver"`
 	Kind   device.Kind `json:"kind"`
 	Memory int64       `json:"memory"`
-	MHz    int         `json:"mhz,omitempty"` // the highest clock, where the driver tells
+	MHz    int         `json:"mhz,omitempty"` // the highest clock, if the driver reports it
 }
 
-// Timing is how long something took. The median and the quartiles of several passes are
-// the medians of theirs.
+// Timing is the duration of something. The median and the quartiles of several passes are the
+// medians of theirs.
 type Timing struct {
 	Samples int     `json:"samples"`
-	Batch   int     `json:"batch"` // calls in a sample, whose mean it is
+	Batch   int     `json:"batch"` // calls in a sample, which is their mean
 	Median  float64 `json:"median_ns"`
 	Min     float64 `json:"min_ns"`
 	Q1      float64 `json:"q1_ns"`
 	Q3      float64 `json:"q3_ns"`
 	Max     float64 `json:"max_ns"`
-	// Passes are the medians of each pass. Passes are apart in time, so they differ as
-	// two runs do; samples of one burst differ less.
+	// Passes are the medians of each pass. Passes are apart in time, so they differ like two
+	// runs; samples of one burst differ less.
 	Passes []float64 `json:"passes_ns,omitempty"`
 }
 
@@ -88,8 +88,8 @@ func NewTiming(samples []float64, batch int) Timing {
 	}
 }
 
-// quantile interpolates geometrically between sorted figures, so that the quantile of
-// ratios is the inverse of that of the inverse ratios.
+// quantile interpolates geometrically between sorted figures, so that the quantile of ratios is
+// the inverse of the quantile of the inverse ratios.
 func quantile(sorted []float64, part float64) float64 {
 	at := part * float64(len(sorted)-1)
 	i := int(at)
@@ -121,7 +121,7 @@ func Summary(passes []Timing) Timing {
 	return t
 }
 
-// extremes are the medians of the fastest and the slowest pass; of a single pass, the
+// extremes are the medians of the fastest and the slowest pass; for a single pass, the
 // quartiles of its samples.
 func (t Timing) extremes() (low, high float64) {
 	if len(t.Passes) < 2 {
@@ -130,28 +130,28 @@ func (t Timing) extremes() (low, high float64) {
 	return slices.Min(t.Passes), slices.Max(t.Passes)
 }
 
-// Spread is the largest deviation of a pass from the median, as a part of the median;
-// of a single pass, that of its quartiles.
+// Spread is the largest deviation of a pass from the median, as a part of the median; for a
+// single pass, the deviation of its quartiles.
 func (t Timing) Spread() float64 {
 	low, high := t.extremes()
 	return max(t.Median-low, high-t.Median) / t.Median
 }
 
-// Rate is a timing of something that moves bytes.
+// Rate is the timing of an operation that moves bytes.
 type Rate struct {
 	Timing
 	Bytes int64   `json:"bytes"` // read and written, each counted
 	GBps  float64 `json:"gb_per_s"`
 }
 
-// Rate is the rate of moving so many bytes in this time.
+// Rate is the rate of moving the given number of bytes in this time.
 func (t Timing) Rate(bytes int64) *Rate { return &Rate{t, bytes, float64(bytes) / t.Median} }
 
-// Roofline is what bounds a device. What the device does not have is null.
+// Roofline is the bounds of a device. Bounds that the device does not have are null.
 type Roofline struct {
-	Copy      *Rate  `json:"copy"`                  // one dense buffer to another, by our kernel
+	Copy      *Rate  `json:"copy"`                  // one dense buffer to another, by the device's kernel
 	Kernel    string `json:"copy_kernel,omitempty"` // its name
-	CopyAfter *Rate  `json:"copy_after,omitempty"`  // the same after all cases, to find a machine that changed
+	CopyAfter *Rate  `json:"copy_after,omitempty"`  // the same after all cases, to detect a machine that changed
 	Driver    *Rate  `json:"driver_copy"`           // the same, by the driver
 	Memcpy    *Rate  `json:"memcpy"`                // processors: by two goroutines, on huge pages
 	Fill      *Rate  `json:"fill"`
@@ -162,7 +162,7 @@ type Roofline struct {
 	DownloadPinned *Rate `json:"download_pinned"`
 
 	Enqueue   *Timing `json:"enqueue"`    // of a tiny copy, on the host
-	Launch    *Timing `json:"launch"`     // of one of many tiny copies, until all are done
+	Launch    *Timing `json:"launch"`     // per copy of many tiny ones, until all are done
 	RoundTrip *Timing `json:"round_trip"` // of a tiny copy, with a wait
 
 	ReshapeLayout *Timing `json:"reshape_layout,omitempty"` // a view, on the host: of a layout
@@ -189,8 +189,8 @@ func (p Part) Figure() string {
 	}
 }
 
-// Parts lists the figures, always all of them in the same order; the Time of one that
-// the device does not have is nil.
+// Parts lists the figures, always all of them in the same order; Time is nil for those that the
+// device does not have.
 func (r *Roofline) Parts() []Part {
 	rate := func(name, about string, r *Rate) Part {
 		if r == nil {
@@ -239,8 +239,8 @@ type CaseResult struct {
 	Name     string  `json:"name"`
 	Class    string  `json:"class"`
 	Op       string  `json:"op"`               // "copy", "convert", "fill", "take" and so on
-	Case     string  `json:"case"`             // as restride verify --case takes it
-	Kernel   string  `json:"kernel,omitempty"` // that the device's planner chose
+	Case     string  `json:"case"`             // in the form of restride verify --case
+	Kernel   string  `json:"kernel,omitempty"` // chosen by the device's planner
 	Verified string  `json:"verified,omitempty"`
 	Logical  int64   `json:"logical_bytes"` // see cases.LogicalBytes
 	Touched  int64   `json:"touched_bytes"` // the least traffic of memory, in sectors: see cases.Touched
@@ -255,7 +255,7 @@ type CaseResult struct {
 	MemcpyRatio  float64 `json:"memcpy_ratio,omitempty"`
 	MemcpySpread float64 `json:"memcpy_spread,omitempty"`
 	TouchedRatio float64 `json:"touched_ratio,omitempty"` // Ratio by touched bytes
-	// Error is why there are no figures, as a wrong result. Unsupported: the device
+	// Error is the reason for missing figures, such as a wrong result. Unsupported: the device
 	// cannot do it, or has no memory for it.
 	Error       string `json:"error,omitempty"`
 	Unsupported bool   `json:"unsupported,omitempty"`

@@ -18,7 +18,7 @@ func TestTiming(t *testing.T) {
 	assert.InDelta(t, .4, nine.Spread(), 1e-9)
 	assert.InDelta(t, 20, nine.Rate(100).GBps, 1e-9)
 
-	// Passes that differ say more than a burst that does not.
+	// Different passes count more than a uniform burst.
 	both := Summary([]Timing{NewTiming([]float64{12, 10, 11}, 2), NewTiming([]float64{22, 20, 21}, 2), NewTiming([]float64{16, 15, 14}, 2)})
 	assert.Equal(t, Timing{9, 2, 15, 10, quantile([]float64{14, 15, 16}, .25), quantile([]float64{14, 15, 16}, .75), 22, []float64{11, 21, 15}}, both)
 	low, high := both.extremes()
@@ -26,8 +26,8 @@ func TestTiming(t *testing.T) {
 	assert.InDelta(t, .4, both.Spread(), 1e-9)
 }
 
-// Of an even number of figures, the median lies between two of them: so a ratio is the
-// other way round what the inverse ratio is.
+// For an even number of figures, the median lies between two of them: so that the median of
+// inverse ratios is the inverse.
 func TestMedianOfEven(t *testing.T) {
 	four := NewTiming([]float64{8, 1, 2, 100}, 1)
 	assert.InDelta(t, 4, four.Median, 1e-9)
@@ -37,7 +37,7 @@ func TestMedianOfEven(t *testing.T) {
 	assert.InDelta(t, math.Sqrt2, there.Median, 1e-9)
 }
 
-// Passes count alike: a fast one has more samples, and no more to say.
+// Passes count alike: a fast one has more samples, but not more weight.
 func TestPassesCountAlike(t *testing.T) {
 	var passes []Timing
 	for i := range 6 {

@@ -30,7 +30,7 @@ func validate(t *testing.T, s *jsonschema.Schema, text []byte) error {
 	return s.Validate(value)
 }
 
-// What is written is of the schema, and what is not is refused by it.
+// Written reports conform to the schema, and it refuses others.
 func TestSchema(t *testing.T) {
 	s := schema(t)
 	report := example(t)
@@ -49,8 +49,7 @@ func TestSchema(t *testing.T) {
 	}
 }
 
-// The schema has the fields of the Go types, and requires those that are always
-// there.
+// The schema has the fields of the Go types, and requires those that are always present.
 func TestSchemaFields(t *testing.T) {
 	text, err := os.ReadFile("../../../bench/report.schema.json")
 	require.NoError(t, err)

@@ -9,8 +9,8 @@ import (
 	"github.com/restride/restride/internal/quote"
 )
 
-// Table prints a result as text, line by line as figures become final, which is in a
-// run's last pass. All of its cases are known by then.
+// Table prints a result as text, line by line as figures become final, in a run's last pass.
+// All of its cases are known by then.
 type Table struct {
 	W      io.Writer
 	Blocks bool // bars of Unicode's block elements, not of ASCII
@@ -35,7 +35,7 @@ func (t *Table) Update(r *Result) bool {
 	return t.cases > before
 }
 
-// final reports whether a timing is of all passes.
+// final reports whether a timing covers all passes.
 func (r *Result) final(t *Timing) bool { return t != nil && len(t.Passes) >= r.Passes }
 
 // print prints a line, and before the first the head.
@@ -102,7 +102,7 @@ func (t *Table) line(r *Result, c *CaseResult) {
 	fmt.Fprintln(t.W)
 }
 
-// Close prints the remaining cases, what the columns mean, and how the machine was.
+// Close prints the remaining cases, the meaning of the columns, and the state of the machine.
 func (t *Table) Close(r *Result) {
 	failed, unsupported, measured := 0, 0, 0
 	for i, c := range r.Cases {
@@ -114,7 +114,7 @@ func (t *Table) Close(r *Result) {
 		case c.Time != nil:
 			measured++
 		default:
-			continue // of a run that was interrupted
+			continue // of an interrupted run
 		}
 		if i >= t.cases {
 			t.print(r, c)

@@ -30,8 +30,8 @@ func TestBar(t *testing.T) {
 	}
 }
 
-// The table of all cases fits a terminal of 100 columns, and its columns stand one
-// below the other, whatever the bars are made of.
+// The table of all cases fits a terminal of 100 columns, and its columns are aligned, with
+// either kind of bars.
 func TestTableWidth(t *testing.T) {
 	r := example(t).Devices[0]
 	one := r.Cases[0]
@@ -61,8 +61,8 @@ func TestTableWidth(t *testing.T) {
 	}
 }
 
-// Lines come when their figures are of all passes, in the order of the cases; what
-// a run that was interrupted has comes in the end.
+// Lines come when their figures cover all passes, in the order of the cases; the remaining
+// lines of an interrupted run come at the end.
 func TestTableUpdate(t *testing.T) {
 	r := example(t).Devices[0]
 	last := r.Cases[len(r.Cases)-1]

@@ -17,9 +17,8 @@ type Copier interface {
 	device.DriverCopier
 }
 
-// CopyByDriver tests that the driver's copy copies the first bytes, and takes no
-// buffers and queues but the device's own that are alive. Both devices are closed
-// by the end of the test.
+// CopyByDriver tests that the driver's copy copies the first bytes, and accepts only live
+// buffers and queues of the device. Both devices are closed by the end of the test.
 func CopyByDriver(t *testing.T, dev, other Copier) {
 	q := Queue(t, dev)
 	x, y, z := Alloc(t, dev, 4096), Alloc(t, dev, 4096), Alloc(t, dev, 4096)

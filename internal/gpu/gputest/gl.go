@@ -13,7 +13,7 @@ import (
 // shares memory with it.
 type OpenGL func(*testing.T) (*GL, device.Device)
 
-// ShareGL tests memory that a device has in common with GL.
+// ShareGL tests memory that a device shares with GL.
 func ShareGL(t *testing.T, open OpenGL) {
 	for name, test := range map[string]func(*testing.T, *GL, device.Device){
 		"Copy": copyGL, "Order": orderGL, "Queues": queuesGL, "Uses": usesGL, "Free": freeGL, "Refuses": refusesGL,
@@ -28,7 +28,7 @@ func ShareGL(t *testing.T, open OpenGL) {
 	}
 }
 
-// share makes a GL buffer that holds data known to a device.
+// share registers a GL buffer that holds data with a device.
 func share(t *testing.T, gl *GL, dev device.Device, data []byte, use device.GLUse) (uint32, device.GLBuffer) {
 	t.Helper()
 	name := gl.Buffer(t, data)
@@ -68,7 +68,7 @@ func transpose(data []byte, n int) []byte {
 	return t
 }
 
-// A matrix in one GL buffer comes out transposed in another one.
+// A matrix in one GL buffer is transposed into another one.
 func copyGL(t *testing.T, gl *GL, dev device.Device) {
 	const n = 128
 	data := Random(4*n*n, 1)
@@ -100,7 +100,7 @@ func copyGL(t *testing.T, gl *GL, dev device.Device) {
 	require.Equal(t, transpose(transpose(data, n), n), gl.Bytes(t, from, len(data)))
 }
 
-// What GL and the device do in turn is done in that order.
+// Alternating work of GL and the device is done in order.
 func orderGL(t *testing.T, gl *GL, dev device.Device) {
 	name, b := share(t, gl, dev, make([]byte, 4096), device.GLReadWrite)
 	q := Queue(t, dev)
@@ -130,11 +130,11 @@ func queuesGL(t *testing.T, gl *GL, dev device.Device) {
 			Fill(t, other, m, 99)
 		}
 		Fill(t, other, m, i)
-		release(t, b, third) // nor is it the queue of Acquire
+		release(t, b, third) // neither is it the queue of Acquire
 		require.NotContains(t, gl.Bytes(t, name, size), i+1)
 		require.Equal(t, i, gl.Bytes(t, name, size)[size-1])
 	}
-	// A queue that is closed has done its work.
+	// A closed queue has done its work.
 	m := acquire(t, b, q)
 	Fill(t, q, m, 77)
 	require.NoError(t, q.Close())
@@ -165,7 +165,7 @@ func usesGL(t *testing.T, gl *GL, dev device.Device) {
 	require.ErrorIs(t, err, device.ErrInvalid)
 }
 
-// Free ends the buffer, and nothing of what GL and the driver have of it.
+// Free frees the buffer, but neither GL's nor the driver's memory.
 func freeGL(t *testing.T, gl *GL, dev device.Device) {
 	name, b := share(t, gl, dev, make([]byte, 64), device.GLReadWrite)
 	q := Queue(t, dev)
@@ -207,7 +207,7 @@ func refusesGL(t *testing.T, gl *GL, dev device.Device) {
 	release(t, b, q)
 	invalid(b.Release(q), "is not acquired")
 
-	// The buffer is invalid now, even while it is acquired again.
+	// The buffer is invalid now, even while its memory is acquired again.
 	stale := func() {
 		t.Helper()
 		for _, err := range []error{
@@ -229,7 +229,7 @@ func refusesGL(t *testing.T, gl *GL, dev device.Device) {
 	require.NoError(t, twice.Close())
 }
 
-// A buffer that is no longer what it was.
+// A buffer that GL has changed.
 func changedGL(t *testing.T, gl *GL, dev device.Device) {
 	sharer, q := dev.(device.GLSharer), Queue(t, dev)
 	for name, word := range map[uint32]string{0: "no buffer 0", 12345: "no buffer 12345", gl.Name(t): "no storage"} {
@@ -291,7 +291,7 @@ func threadsGL(t *testing.T, gl *GL, dev device.Device) {
 	m := acquire(t, b, q)
 	Elsewhere(func() {
 		wrong("current")
-		Fill(t, q, m, 5) // work is queued from everywhere
+		Fill(t, q, m, 5) // work is queued from any thread
 	})
 	release(t, b, q)
 	assert.EqualValues(t, 5, gl.Bytes(t, name, 64)[63])
@@ -303,7 +303,7 @@ func threadsGL(t *testing.T, gl *GL, dev device.Device) {
 	require.NoError(t, b.Close())
 }
 
-// No address of a GL buffer gets into what is replayed later.
+// A capture must not contain the address of a GL buffer.
 func captureGL(t *testing.T, gl *GL, dev device.Device) {
 	name, b := share(t, gl, dev, make([]byte, 64), device.GLReadWrite)
 	q := Queue(t, dev)
@@ -327,7 +327,7 @@ func captureGL(t *testing.T, gl *GL, dev device.Device) {
 	release(t, b, q)
 	require.ErrorIs(t, q.Fill(Words(m, 0, 1), make([]byte, 4)), device.ErrClosed)
 
-	// A queue that captures cannot tell how far it is: Release is refused until it can.
+	// A queue that captures cannot report its progress: Release is refused until it can.
 	m, other := acquire(t, b, q), Queue(t, dev)
 	e, err := q.Record()
 	require.NoError(t, err)
@@ -358,7 +358,7 @@ func sizesGL(t *testing.T, gl *GL, dev device.Device) {
 	}
 }
 
-// Close of the device gives back what it can: on the thread of the context, everything.
+// Close of the device releases what it can: on the thread of the context, everything.
 func closeDeviceGL(t *testing.T, gl *GL, dev device.Device) {
 	name, b := share(t, gl, dev, make([]byte, 64), device.GLReadWrite)
 	_, idle := share(t, gl, dev, make([]byte, 64), device.GLRead)

@@ -20,8 +20,8 @@ type GL struct {
 	at      map[string]uintptr // functions
 }
 
-// NewGL makes one, and locks the test's goroutine to its thread. Where there is no GL, the
-// error is device.ErrNoDevice.
+// NewGL makes a context, and locks the test's goroutine to its thread. Where there is no GL,
+// the error is device.ErrNoDevice.
 func NewGL(tb testing.TB) (*GL, error) {
 	runtime.LockOSThread()
 	tb.Cleanup(runtime.UnlockOSThread)
@@ -96,7 +96,7 @@ func (g *GL) Store(tb testing.TB, name uint32, data []byte) {
 	g.Call(tb, "glBufferData", arrayBuffer, uintptr(len(data)), uintptr(unsafe.Pointer(unsafe.SliceData(data))), dynamicCopy)
 }
 
-// Write replaces what a buffer holds, by a copy from another one within GL.
+// Write replaces a buffer's content, by a copy from another one within GL.
 func (g *GL) Write(tb testing.TB, name uint32, data []byte) {
 	tb.Helper()
 	other := g.Buffer(tb, data)
@@ -106,7 +106,7 @@ func (g *GL) Write(tb testing.TB, name uint32, data []byte) {
 	g.Delete(tb, other)
 }
 
-// Bytes returns what a buffer holds.
+// Bytes returns a buffer's content.
 func (g *GL) Bytes(tb testing.TB, name uint32, n int) []byte {
 	tb.Helper()
 	data := make([]byte, n)
@@ -115,7 +115,7 @@ func (g *GL) Bytes(tb testing.TB, name uint32, n int) []byte {
 	return data
 }
 
-// TryBytes is Bytes where it is to fail: it returns GL's error.
+// TryBytes is Bytes where failure is expected: it returns GL's error.
 func (g *GL) TryBytes(name uint32, n int) uint32 {
 	dl.Call(g.at["glBindBuffer"], arrayBuffer, uintptr(name))
 	data := make([]byte, n)
@@ -123,7 +123,7 @@ func (g *GL) TryBytes(name uint32, n int) uint32 {
 	return g.Error()
 }
 
-// Map has GL map a buffer.
+// Map maps a buffer.
 func (g *GL) Map(tb testing.TB, name uint32, n int) {
 	tb.Helper()
 	g.bind(tb, arrayBuffer, name)
@@ -143,7 +143,7 @@ func (g *GL) Delete(tb testing.TB, name uint32) {
 	g.Call(tb, "glDeleteBuffers", 1, uintptr(unsafe.Pointer(&name)))
 }
 
-// Busy gives GL work for some time, and returns a GLsync behind it.
+// Busy keeps GL working for some time, and returns a GLsync for the end of that work.
 func (g *GL) Busy(tb testing.TB) uintptr {
 	tb.Helper()
 	const (
@@ -159,7 +159,7 @@ func (g *GL) Busy(tb testing.TB) uintptr {
 	g.Call(tb, "glGenFramebuffers", 1, uintptr(unsafe.Pointer(frame)))
 	g.Call(tb, "glBindFramebuffer", framebuffer, uintptr(*frame))
 	g.Call(tb, "glFramebufferRenderbuffer", framebuffer, color, renderbuffer, uintptr(*name))
-	g.Call(tb, "glEnable", scissor) // so that each clear draws
+	g.Call(tb, "glEnable", scissor) // so that each clear renders
 	for i := range uintptr(20) {
 		g.Call(tb, "glScissor", i, i, side-2*i, side-2*i)
 		g.Call(tb, "glClear", colors)
@@ -172,7 +172,7 @@ func Elsewhere(f func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		runtime.LockOSThread() // not unlocked: the thread ends
+		runtime.LockOSThread() // not unlocked, so the thread ends
 		f()
 	}()
 	<-done

@@ -44,7 +44,7 @@ func Copies(tb testing.TB, dev device.Device) (dsts [2]device.Operand, src devic
 	return dsts, src
 }
 
-// Words is n elements of a buffer as uint32, from one of them on.
+// Words is n elements of a buffer as uint32, from a given one on.
 func Words(b device.Buffer, from, n int64) device.Operand {
 	return operand(b, layout.Uint32, []int64{n}, []int64{1}, from)
 }

@@ -10,21 +10,21 @@ import (
 	"github.com/restride/restride/device"
 )
 
-// Adopter is how a backend adopts handles: those of another device of its own,
-// which stands for an inference engine.
+// Adopter adopts handles for a backend: handles of another device of the backend, which plays
+// the role of an inference engine.
 type Adopter struct {
-	// Device shares the engine's context; Queue and Buffer, of that device, adopt a
-	// queue of the engine's and the first bytes of a buffer.
+	// Device shares the engine's context; Queue and Buffer, of that device, adopt a queue and
+	// the first bytes of a buffer of the engine.
 	Device func() (device.Device, error)
 	Queue  func(dev device.Device, theirs device.Queue) (device.Queue, error)
 	Buffer func(dev device.Device, theirs device.Buffer, bytes int64) (device.Buffer, error)
-	// QueueHandle and BufferHandle are the driver's handles; 0: none.
+	// QueueHandle and BufferHandle are the driver's handles; 0: absent.
 	QueueHandle  func(device.Queue) uintptr
 	BufferHandle func(device.Buffer) uintptr
 }
 
-// Adopt tests that an engine's context, queue and buffer serve both the engine and
-// a device that shares them, and are the engine's afterwards.
+// Adopt tests that an engine's context, queue and buffer serve both the engine and a device
+// that shares them, and still belong to the engine afterwards.
 func Adopt(t *testing.T, engine device.Device, a Adopter) {
 	engineQueue := Queue(t, engine)
 	dev, err := a.Device()
@@ -44,12 +44,12 @@ func Adopt(t *testing.T, engine device.Device, a Adopter) {
 	assert.Equal(t, a.BufferHandle(theirs), a.BufferHandle(b))
 	assert.Equal(t, device.Stats{}, dev.Stats(), "what is adopted counts nowhere")
 
-	// One queue, two owners: in order.
+	// One queue with two owners keeps its order.
 	require.NoError(t, engineQueue.Write(theirs, 0, []byte{1, 2, 3, 4}))
 	require.NoError(t, q.Copy(Words(b, 2, 1), Words(b, 0, 1)))
 	assert.Equal(t, []byte{1, 2, 3, 4}, Read(t, engineQueue, theirs)[8:12])
 
-	// Our buffers, their work.
+	// This device's buffers, used by the engine's work.
 	own := Alloc(t, dev, 64)
 	used := q.(device.Sharer).MarkUsed
 	require.NoError(t, used(own, b))
@@ -69,14 +69,14 @@ func Adopt(t *testing.T, engine device.Device, a Adopter) {
 	_, err = a.Queue(dev, engineQueue)
 	require.ErrorIs(t, err, device.ErrClosed)
 
-	// All is still the engine's.
+	// Everything still belongs to the engine.
 	assert.Equal(t, []byte{1, 2, 3, 4}, Read(t, engineQueue, theirs)[8:12])
 	require.NoError(t, theirs.Free())
 	assert.Zero(t, a.BufferHandle(Alloc(t, engine, 0)))
 	assert.Zero(t, a.BufferHandle(nil))
 	assert.Zero(t, a.QueueHandle(nil))
 
-	// Other backends have no handles of the driver's.
+	// Other backends do not have this driver's handles.
 	host, err := cpu.Open()
 	require.NoError(t, err)
 	defer func() { require.NoError(t, host.Close()) }()

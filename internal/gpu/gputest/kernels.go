@@ -20,8 +20,8 @@ import (
 //
 //	turned(uint *y [, local memory])
 //
-// which turns the words of each block around by way of local memory, in OpenCL a
-// parameter. Both devices are closed by the end of the test.
+// which reverses the words of each block through local memory, in OpenCL a parameter. Both
+// devices are closed by the end of the test.
 func UserKernels(t *testing.T, dev, other device.Device, load func(dev device.Device, name string) (device.Kernel, error)) {
 	u := userKernels{T: t, dev: dev, other: other, load: load, q: Queue(t, dev), words: make([]byte, 256)}
 	for i := range 64 {
@@ -48,7 +48,7 @@ func UserKernels(t *testing.T, dev, other device.Device, load func(dev device.De
 	u.closes()
 }
 
-// userKernels is what the parts of UserKernels have in common.
+// userKernels is shared by the parts of UserKernels.
 type userKernels struct {
 	*testing.T
 	dev, other    device.Device
@@ -56,7 +56,7 @@ type userKernels struct {
 	q             *gpu.Queue
 	scale, turned device.Kernel
 	x, y          device.Operand // matrices that scale reads and writes
-	w             device.Buffer  // words that turned turns
+	w             device.Buffer  // words that turned reverses
 	words         []byte         // 64 floats
 }
 
@@ -69,7 +69,7 @@ func (u *userKernels) kernel(of device.Device, name string) device.Kernel {
 // args are arguments of scale.
 func (u *userKernels) args(by any) []any { return []any{u.y, 5, 2, 1, device.Strided(u.x), by} }
 
-// on are the same with something else in place of y.
+// on returns the same arguments with another y.
 func (u *userKernels) on(y any) []any { return append([]any{y}, u.args(float32(1))[1:]...) }
 
 // turn launches turned.
@@ -133,8 +133,8 @@ func (u *userKernels) refusals() {
 	}
 }
 
-// wrongBuffers launches on a buffer that depends on an index out of range, and when it is
-// overwritten.
+// wrongBuffers launches a kernel on a buffer that depends on an index out of range, and again
+// after it is overwritten.
 func (u *userKernels) wrongBuffers() {
 	one := device.Dim3{1}
 	spoil(u, u.q, u.w)

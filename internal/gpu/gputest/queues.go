@@ -18,8 +18,8 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// Queues runs the tests of queues, events and transfers, each on devices that open
-// returns and the end of the test closes.
+// Queues runs the tests of queues, events and transfers, each on devices from open, which the
+// end of the test closes.
 func Queues(t *testing.T, open func(testing.TB) *gpu.Device) {
 	for name, test := range map[string]func(*testing.T, func(testing.TB) *gpu.Device){
 		"SteadyState":    steadyState,
@@ -65,7 +65,7 @@ func steadyState(t *testing.T, open func(testing.TB) *gpu.Device) {
 				t.Error(err)
 			}
 		})
-		if !race.Enabled { // under it sync.Pool, which purego uses, forgets at random
+		if !race.Enabled { // under it, sync.Pool, which purego uses, drops items at random
 			assert.Zero(t, allocs, name)
 		}
 	}
@@ -88,7 +88,7 @@ func spoil(tb testing.TB, q *gpu.Queue, b device.Buffer) {
 	require.NoError(tb, q.Take(d, s, a, by))
 }
 
-// Transfers that are not waited for, from and to pinned memory and Go's.
+// Transfers without waits, between devices and both pinned and Go memory.
 func async(t *testing.T, open func(testing.TB) *gpu.Device) {
 	dev := open(t)
 	q := Queue(t, dev)
@@ -103,7 +103,7 @@ func async(t *testing.T, open func(testing.TB) *gpu.Device) {
 		require.NoError(t, err)
 		e, err := q.ReadAsync(back, b, 0)
 		require.NoError(t, err)
-		runtime.GC() // what is under way stays
+		runtime.GC() // memory in use must survive
 		require.NoError(t, e.Wait())
 		require.True(t, e.Done())
 		assert.True(t, bytes.Equal(host, back))
@@ -132,8 +132,8 @@ func async(t *testing.T, open func(testing.TB) *gpu.Device) {
 	require.ErrorIs(t, err, device.ErrClosed)
 }
 
-// Events keep time, and outlive their queue and device; of a device that is closed,
-// not every driver remembers the time.
+// Events measure time, and outlive their queue and device; not every driver keeps the times of
+// a closed device.
 func timedEvents(t *testing.T, open func(testing.TB) *gpu.Device) {
 	dev, stranger := open(t), open(t)
 	q := Queue(t, dev)
@@ -178,10 +178,10 @@ func timedEvents(t *testing.T, open func(testing.TB) *gpu.Device) {
 		require.NoError(t, e.Wait())
 		assert.True(t, e.Done())
 	}
-	runtime.GC() // events are released after all is gone
+	runtime.GC() // releases the events after everything else
 }
 
-// Sixteen goroutines, a queue each, all kinds of calls; every other queue is closed
+// Sixteen goroutines, with a queue each, make all kinds of calls; every other queue is closed
 // by the device.
 func manyQueues(t *testing.T, open func(testing.TB) *gpu.Device) {
 	dev := open(t)
@@ -219,8 +219,8 @@ func manyQueues(t *testing.T, open func(testing.TB) *gpu.Device) {
 	require.NoError(t, dev.Close())
 }
 
-// A chain that runs ahead of the device needs no more memory than one that waits,
-// and computes the same.
+// A chain of calls that runs ahead of the device needs no more memory than one that waits, and
+// computes the same result.
 func chains(t *testing.T, open func(testing.TB) *gpu.Device) {
 	dev := open(t)
 	q := Queue(t, dev)
@@ -239,8 +239,8 @@ func chains(t *testing.T, open func(testing.TB) *gpu.Device) {
 	require.NoError(t, x.Free())
 }
 
-// Device.Close may come at any time, with goroutines at work: each call works, or
-// says that the device is closed.
+// Device.Close may come at any time, with goroutines at work: each call succeeds, or reports
+// that the device is closed.
 func closeMeanwhile(t *testing.T, open func(testing.TB) *gpu.Device) {
 	for range 5 {
 		dev := open(t)

@@ -1,5 +1,5 @@
-// Package models names real models that packages of PyPI have, for tests and figures, and
-// runs them in ONNX Runtime alone.
+// Package models lists real models in packages of PyPI, for tests and figures, and runs them in
+// ONNX Runtime alone.
 package models
 
 import (
@@ -12,15 +12,15 @@ import (
 	ort "github.com/yalue/onnxruntime_go"
 )
 
-// Model is a model, and extents that it is run with.
+// Model is a model, and the extents of its inputs.
 type Model struct {
 	Name   string
-	Path   string // below the folder that packages are installed in
+	Path   string // below the folder of installed packages
 	Shapes map[string][]int64
 }
 
-// All are speech detection by silero-vad (of 576 samples, 36 ms), and rapidocr's finding,
-// reading and turning of text in pictures.
+// All are silero-vad's speech detection (of 576 samples, 36 ms), and rapidocr's detection,
+// recognition and rotation of text in pictures.
 var All = []Model{
 	{"silero_vad", "silero_vad/data/silero_vad.onnx", map[string][]int64{"input": {1, 576}, "state": {2, 1, 128}, "sr": {}}},
 	{"silero_vad_16k_op15", "silero_vad/data/silero_vad_16k_op15.onnx", map[string][]int64{"input": {1, 576}, "state": {2, 1, 128}, "sr": {}}},
@@ -33,8 +33,8 @@ var All = []Model{
 	{"ch_ppocr_mobile_v2.0_cls", "rapidocr_onnxruntime/models/ch_ppocr_mobile_v2.0_cls_infer.onnx", map[string][]int64{"x": {6, 3, 48, 192}}},
 }
 
-// Inputs makes up what a model takes: noise as []float32, and []int64 of 16000 as the rate
-// of samples.
+// Inputs makes the inputs of a model: noise as []float32, and []int64 of 16000 as the rate of
+// samples.
 func (m *Model) Inputs(seed uint64) map[string]any {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	in := map[string]any{}
@@ -63,7 +63,7 @@ type Alone struct {
 	outputs []string
 }
 
-// NewAlone loads a file, of which m is the content. ONNX Runtime must have been initialised.
+// NewAlone loads a file, whose content is m. ONNX Runtime must have been initialised.
 func (r *Model) NewAlone(path string, m *model.Model, in map[string]any, options *ort.SessionOptions) (*Alone, error) {
 	a := &Alone{}
 	var names []string

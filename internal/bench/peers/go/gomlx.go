@@ -15,9 +15,9 @@ import (
 )
 
 // gomlx is github.com/gomlx/compute with its backend in Go: a case is a program of
-// Slice, Reverse, Transpose, BroadcastInDim or ConvertDType, which allocates its
-// results, from a pool. Its buffers are its own. Operators run one after the other,
-// as there is seldom more than one: else they panic where nobody can recover.
+// Slice, Reverse, Transpose, BroadcastInDim or ConvertDType, which allocates its results, from
+// a pool. It has its own buffers. Operators run one after the other, as there is seldom more
+// than one: in parallel, a panic could not be recovered.
 type gomlx struct{ backend compute.Backend }
 
 func newGomlx() (library, error) {
@@ -143,7 +143,7 @@ func (o *gomlxOperation) run() error {
 	return err
 }
 
-// drop gives the last result back to the pool.
+// drop returns the last result to the pool.
 func (o *gomlxOperation) drop() error {
 	if o.out == nil {
 		return nil
@@ -162,7 +162,7 @@ func (o *gomlxOperation) result() ([]byte, error) {
 }
 
 func (o *gomlxOperation) free() {
-	_ = o.drop() // nothing is left to be done about it
+	_ = o.drop() // its error has no consequence
 	_ = o.in.Finalize()
 	o.program.Finalize()
 }

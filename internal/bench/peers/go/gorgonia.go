@@ -18,7 +18,7 @@ func newGorgonia() (library, error) { return gorgonia{}, nil }
 
 func (gorgonia) name() string { return "gorgonia tensor " + version("gorgonia.org/tensor") }
 
-func (gorgonia) threads() int { return 1 } // its iterators have no more
+func (gorgonia) threads() int { return 1 } // its iterators use one
 
 func (gorgonia) ops() []string { return []string{"copy", "convert"} }
 
@@ -55,8 +55,8 @@ func (gorgonia) prepare(e *peers.Entry, b buffers) (operation, error) {
 	return gorgoniaOperation{b.dst, func() error { return tensor.Copy(to, from) }}, nil
 }
 
-// repeated is the only thing that a case does, to a whole tensor: the axis along
-// which it repeats, or -1.
+// repeated is the axis along which a case repeats a whole tensor, if it does nothing else, or
+// -1.
 func repeated(e *peers.Entry) int {
 	r := e.Src.Recipe
 	if permuted(r) || !slices.Equal(counts(r), r.Dims) {
@@ -75,8 +75,8 @@ func repeated(e *peers.Entry) int {
 	return axis
 }
 
-// dense is the whole tensor that a place is a part of. What it holds are integers
-// where it has no floats of the width: they are only copied.
+// dense is the whole tensor that contains a place. It holds integers if there are no floats of
+// the width: they are only copied.
 func dense(p *peers.Location, raw []byte) (*tensor.Dense, error) {
 	at, n := unsafe.Pointer(unsafe.SliceData(raw)), len(raw)*8/p.Bits
 	var backing any
@@ -97,7 +97,7 @@ func dense(p *peers.Location, raw []byte) (*tensor.Dense, error) {
 	return tensor.New(tensor.WithShape(ints(p.Recipe.Dims)...), tensor.WithBacking(backing)), nil
 }
 
-// viewed is a place.
+// viewed is the view of a place.
 func viewed(p *peers.Location, raw []byte) (tensor.Tensor, error) {
 	whole, err := dense(p, raw)
 	if err != nil {
@@ -139,7 +139,7 @@ func (o gorgoniaOperation) run() error              { return o.call() }
 func (o gorgoniaOperation) result() ([]byte, error) { return o.dst, nil }
 func (o gorgoniaOperation) free()                   {}
 
-// version is that of a module in this program.
+// version is the version of a module in this program.
 func version(module string) string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

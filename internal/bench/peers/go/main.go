@@ -1,10 +1,9 @@
-// Command go is Go libraries as peers of restride bench, by the protocol of
-// ../README.md:
+// Command go makes Go libraries peers of restride bench, by the protocol of ../README.md:
 //
 //	go run . --library gomlx
 //
-// Buffers, rotation, warm-up and samples are those of package bench. A result is
-// held against the index walk of package oracle in the first pass.
+// Buffers, rotation, warm-up and samples are package bench's. A result is compared with the
+// index walk of package oracle in the first pass.
 package main
 
 import (
@@ -26,20 +25,20 @@ import (
 	"github.com/restride/restride/internal/bench/peers"
 )
 
-// A library is what is timed.
+// A library is measured.
 type library interface {
 	name() string  // with its version
-	threads() int  // that a case runs on
-	ops() []string // that it has a way to say
-	// prepare returns the case on memory, whose sources hold what is to be read. A
-	// library that allocates its results leaves dst alone.
+	threads() int  // that a case uses
+	ops() []string // that it can express
+	// prepare returns the case on memory, whose sources hold the inputs. A library that
+	// allocates its results ignores dst.
 	prepare(e *peers.Entry, b buffers) (operation, error)
 }
 
 // An operation is a case on a library's memory.
 type operation interface {
 	run() error
-	result() ([]byte, error) // of the last run, as dst is to be
+	result() ([]byte, error) // of the last run, in the form of dst
 	free()
 }
 
@@ -47,7 +46,7 @@ var libraries = map[string]func() (library, error){"gomlx": newGomlx, "gorgonia"
 
 func main() {
 	out := os.Stdout
-	os.Stdout = os.Stderr // what a library prints is no part of the protocol
+	os.Stdout = os.Stderr // a library's output is not part of the protocol
 	err := peer(os.Args[1:], os.Stdin, out, os.Stderr)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "go:", err)
@@ -103,11 +102,11 @@ func peer(args []string, in io.Reader, out, diagnostics io.Writer) error {
 		}
 		a, err := measure(lib, &q)
 		if err != nil {
-			var not unsupported // or gomlx says so, in a panic at times
+			var not unsupported // gomlx may report it by a panic
 			a = peers.Answer{Error: oneLine(err), Unsupported: errors.As(err, &not) || strings.Contains(err.Error(), " not supported ")}
 		}
 		a.Name = q.Case.Name
-		debug.FreeOSMemory() // what others are measured beside
+		debug.FreeOSMemory() // so that the next measurement is not affected
 		if err := enc.Encode(a); err != nil {
 			return err
 		}
@@ -154,19 +153,19 @@ func measure(lib library, q *peers.Request) (a peers.Answer, err error) {
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// unsupported is what a library has no way to say.
+// unsupported is a case that a library cannot express.
 type unsupported string
 
 func (u unsupported) Error() string { return string(u) }
 
-// oneLine is the start of an error's text, as far as it can be printed.
+// oneLine is the start of an error's text, up to unprintable characters.
 func oneLine(err error) string {
 	words := strings.FieldsFunc(err.Error(), func(r rune) bool { return r == ' ' || !unicode.IsPrint(r) })
 	text := []rune(strings.Join(words, " "))
 	return string(text[:min(len(text), 200)])
 }
 
-// ints is what libraries want dims as.
+// ints converts dims to the libraries' type.
 func ints(list []int64) []int {
 	out := make([]int, len(list))
 	for i, n := range list {

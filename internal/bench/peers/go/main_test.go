@@ -44,7 +44,7 @@ func (o faultyOperation) result() ([]byte, error) {
 	return out, err
 }
 
-// A single wrong bit is found, and no figure is given.
+// A single wrong bit is found, and there is no figure.
 func TestWrongResults(t *testing.T) {
 	libraries["faulty"] = func() (library, error) { return faulty{}, nil }
 	defer delete(libraries, "faulty")

@@ -20,8 +20,7 @@ import (
 // buffers are the memory of a case. A fill has no src, and only a take has at.
 type buffers struct{ dst, src, at []byte }
 
-// memory is the rotating buffers, on huge pages as those of Restride's cpu
-// device are: they are its buffers.
+// memory is the rotating buffers, on huge pages: buffers of Restride's cpu device.
 type memory struct {
 	dev device.Device
 	all []buffers
@@ -60,7 +59,7 @@ func newMemory(e *peers.Entry) (*memory, error) {
 	return m, nil
 }
 
-// drawn are a take's indices, of int64, each as likely as any other.
+// drawn are a take's indices, of int64, uniform.
 func drawn(e *peers.Entry) (raw []byte) {
 	if e.At == nil {
 		return nil
@@ -93,13 +92,13 @@ func (m *memory) bytes(n int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	raw, _ := cpu.Bytes(b) // it is one of this device's
+	raw, _ := cpu.Bytes(b) // it is a buffer of this device
 	return raw, nil
 }
 
 func (m *memory) close() error { return m.dev.Close() }
 
-// size is the bytes of a place: of all of the tensor that it is a part of.
+// size is the number of bytes of a place: of the whole tensor that contains it.
 func size(p *peers.Location) int64 {
 	n := p.Length
 	if p.Recipe != nil {
@@ -114,8 +113,8 @@ func size(p *peers.Location) int64 {
 
 var errWrong = errors.New("wrong result")
 
-// check holds as much of a result against the index walk as there is time for, a
-// part of the first axis after the other, in a random order; it says how much.
+// check compares as much of a result with the index walk as time allows, in parts along the
+// first axis, in a random order; it says how much.
 func check(e *peers.Entry, got []byte, b buffers, look time.Duration) (string, error) {
 	c, err := parse(e)
 	if err != nil {
@@ -155,9 +154,9 @@ func check(e *peers.Entry, got []byte, b buffers, look time.Duration) (string, e
 	return fmt.Sprintf("%.0f%% of the elements", 100*float64(done)/float64(c.dst.Count())), nil
 }
 
-// sameNaNs makes the NaNs of the two the same: libraries differ in which they make.
+// sameNaNs makes the NaNs of the two equal, as libraries' NaNs differ.
 func sameNaNs(want, have []byte, t layout.DType, n int64) {
-	if numeric.KindOf(t) != numeric.FloatKind || t.Bits() < 8 { // below a byte there is none
+	if numeric.KindOf(t) != numeric.FloatKind || t.Bits() < 8 { // below a byte there is no NaN
 		return
 	}
 	width := int64(t.Bits() / 8)

@@ -11,8 +11,8 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// theCase is an entry as Restride has it. The src of a take is where elements lie
-// whose index is 0.
+// theCase is an entry as Restride's case. The src of a take is the place of the elements with
+// index 0.
 type theCase struct {
 	op               string
 	dst, src, at     layout.Layout
@@ -70,7 +70,7 @@ func (c theCase) rows(first, end int64) (theCase, error) {
 	return c, err
 }
 
-// walk carries it out, an index after the other, into a layout of its own.
+// walk executes it, one index after the other, into its own layout.
 func (c *theCase) walk(dst []byte, to layout.Layout, b buffers) {
 	switch c.op {
 	case "fill":

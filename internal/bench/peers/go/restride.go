@@ -11,8 +11,8 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// restride is the cpu device of this build, at the level that RESTRIDE_SIMD says: so
-// it can stand beside itself, without vectors, say, or as it was some commits ago.
+// restride is the cpu device of this build, at the level of RESTRIDE_SIMD: it can be compared
+// with itself, without vectors, for example, or at an earlier commit.
 type restride struct {
 	queue  device.Queue
 	driver string // "go1.26.8, avx512"
@@ -53,7 +53,7 @@ func (r *restride) prepare(e *peers.Entry, b buffers) (operation, error) {
 		queue = func() error { return r.queue.Take(dst, src, at, c.by) }
 	}
 	run := func() error { return errors.Join(queue(), r.queue.Wait()) }
-	free := func() { _, _, _ = dst.Buffer.Free(), src.Buffer.Free(), at.Buffer.Free() } // the memory is not theirs
+	free := func() { _, _, _ = dst.Buffer.Free(), src.Buffer.Free(), at.Buffer.Free() } // the libraries do not own the memory
 	return &restrideOperation{b.dst, run, free}, nil
 }
 

@@ -1,6 +1,6 @@
-// Package arm64 writes functions in Go's assembly for arm64, which avo does not
-// know. A function names its parameters, takes registers, and does instructions, with
-// operands in the order of Go's assembler: the destination comes last.
+// Package arm64 writes functions in Go's assembly for arm64, which avo does not know. A
+// function names its parameters, allocates registers, and emits instructions, with operands in
+// the order of Go's assembler: the destination comes last.
 package arm64
 
 import (
@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// R is a general register, V one for vectors.
+// R is a general register, V a vector register.
 type (
 	R int
 	V int
@@ -19,26 +19,26 @@ type (
 
 func (r R) String() string { return fmt.Sprintf("R%d", int(r)) }
 
-// Of names a vector's elements, of size bytes: as many as there are in 16 bytes.
+// Of names a vector's elements, of size bytes, in 16 bytes.
 func (v V) Of(size int) string {
 	return fmt.Sprintf("V%d.%s", int(v), [...]string{1: "B16", 2: "H8", 4: "S4", 8: "D2"}[size])
 }
 
-// String names its 16 bytes, which is what most instructions are about.
+// String names its 16 bytes, the most frequent operand.
 func (v V) String() string { return v.Of(1) }
 
-// Half names the first elements, as many as there are in 8 bytes.
+// Half names the first elements, in 8 bytes.
 func (v V) Half(size int) string {
 	return fmt.Sprintf("V%d.%s", int(v), [...]string{1: "B8", 2: "H4", 4: "S2"}[size])
 }
 
-// Q is the register for FMOVQ and its like.
+// Q names the register for FMOVQ and similar instructions.
 func (v V) Q() string { return fmt.Sprintf("F%d", int(v)) }
 
 // At is an address in memory: a register and an offset.
 func At(r R, off int) string { return fmt.Sprintf("%d(%v)", off, r) }
 
-// After is an address whose register then moves on by a number or another register: for
+// After is an address whose register is then increased by a number or another register: for
 // instructions with .P.
 func After(r R, by any) string {
 	if step, ok := by.(R); ok {
@@ -47,13 +47,13 @@ func After(r R, by any) string {
 	return fmt.Sprintf("%v(%v)", by, r)
 }
 
-// Shifted is a register's value, some bits further up.
+// Shifted is a register's value shifted left.
 func Shifted(r R, bits int) string { return fmt.Sprintf("%v<<%d", r, bits) }
 
 // Imm is a constant.
 func Imm(x int64) string { return fmt.Sprintf("$%d", x) }
 
-// List names registers that follow one another, and what is in them.
+// List names consecutive registers and their elements.
 func List(vs []V) string {
 	names := make([]string, len(vs))
 	for i, v := range vs {
@@ -74,8 +74,8 @@ type Func struct {
 
 var all []*Func
 
-// New begins a function whose signature is that of a Go function without results,
-// with parameters of 8 bytes, or of one where they are bool.
+// New begins a function whose signature is that of a Go function without results, with
+// parameters of 8 bytes, or of one byte for bool.
 func New(name, doc, signature string) *Func {
 	f := &Func{name: name, doc: doc, signature: signature, params: map[string]string{}}
 	for _, p := range strings.Split(signature, ", ") {
@@ -89,23 +89,22 @@ func New(name, doc, signature string) *Func {
 	return f
 }
 
-// R takes a general register.
+// R allocates a general register.
 func (f *Func) R() R {
 	r := f.next
-	if f.next++; f.next == 18 { // the system's
+	if f.next++; f.next == 18 { // reserved for the system
 		f.next++
 	}
-	if r > 26 { // others are the assembler's and Go's
+	if r > 26 { // the rest belong to the assembler and Go
 		log.Fatalf("%s: no register is left", f.name)
 	}
 	return r
 }
 
-// V takes a vector register, and Vs some that follow one another, until they are
-// given to Free.
+// V allocates a vector register, and Vs several consecutive ones, until Free.
 func (f *Func) V() V { return f.Vs(1)[0] }
 
-// Vs takes n vector registers.
+// Vs allocates n consecutive vector registers.
 func (f *Func) Vs(n int) []V {
 	var vs []V
 	for v := range V(len(f.taken)) {
@@ -122,7 +121,7 @@ func (f *Func) Vs(n int) []V {
 	return nil
 }
 
-// Free gives vector registers back.
+// Free frees vector registers.
 func (f *Func) Free(vs ...V) {
 	for _, v := range vs {
 		f.taken[v] = false
@@ -157,21 +156,21 @@ func (f *Func) Args(names ...string) []R {
 	return rs
 }
 
-// Load takes a register with the 16 bytes at an address.
+// Load allocates a register with the 16 bytes at an address.
 func (f *Func) Load(r R, off int) V {
 	v := f.V()
 	f.Do("FMOVQ", At(r, off), v.Q())
 	return v
 }
 
-// Every takes a register with a byte in each position.
+// Every allocates a register with a byte in each position.
 func (f *Func) Every(x byte) V {
 	v := f.V()
 	f.Do("VMOVI", Imm(int64(x)), v)
 	return v
 }
 
-// Every32 takes a register with a word in each position.
+// Every32 allocates a register with a word in each position.
 func (f *Func) Every32(x uint32) V {
 	v, r := f.V(), f.R()
 	f.Do("MOVD", Imm(int64(x)), r)
@@ -179,7 +178,7 @@ func (f *Func) Every32(x uint32) V {
 	return v
 }
 
-// Bytes takes a register with two words of eight.
+// Bytes allocates a register with two words of eight bytes.
 func (f *Func) Bytes(low, high uint64) V {
 	v := f.V()
 	f.Do("VMOVQ", fmt.Sprintf("$%#016x", low), fmt.Sprintf("$%#016x", high), fmt.Sprintf("V%d", int(v)))

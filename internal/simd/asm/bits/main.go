@@ -27,13 +27,12 @@ func main() {
 	WriteFiles()
 }
 
-// funnel reads bytes from a bit of a byte on. They are those at the byte itself,
-// shifted down, with the ones after it, shifted up. Both may be taken as words of
-// any size: where they overlap they agree, and nothing is read beyond the last
-// byte that has a bit of the result.
+// funnel reads bytes from a bit of a byte on. They are those at the byte itself, shifted down,
+// with the ones after it, shifted up. Both may be words of any size: where they overlap they
+// agree, and nothing is read beyond the last byte that has a bit of the result.
 type funnel struct {
 	down, up reg.VecVirtual
-	next     reg.GPVirtual // 1, but 0 without a shift, where the two are one
+	next     reg.GPVirtual // 1, but 0 without a shift, so that both are the same
 }
 
 func newFunnel(v Vec) funnel {
@@ -75,9 +74,9 @@ func shiftBits(v Vec) {
 	})
 }
 
-// reverseBits turns the order of bytes, and by tables that of what is in them: one gives a
-// byte's high half from its low one, the other the opposite. It begins with the last line
-// of the destination: the processor fetches better upwards.
+// reverseBits reverses the order of bytes, and by tables the order of elements in them: one
+// table gives a byte's high half from its low one, the other the opposite. It begins with the
+// last line of the destination: the hardware prefetcher is better at ascending addresses.
 func reverseBits(v Vec) {
 	v.Begin("reverseBits", ", shift int64, tables *byte")
 	dst, src, f := Arg("dst"), Arg("src"), newFunnel(v)
@@ -115,8 +114,8 @@ func reverseBits(v Vec) {
 	})
 }
 
-// unpackNibbles spreads bytes to words, halves each between the two bytes of its
-// word, and looks up what they mean.
+// unpackNibbles spreads bytes to words, distributes halves between the two bytes of each word,
+// and looks up their entries.
 func unpackNibbles(v Vec) {
 	v.Begin("unpackNibbles", ", shift int64, table *byte")
 	dst, src, f := Arg("dst"), Arg("src"), newFunnel(v)
@@ -136,14 +135,14 @@ func unpackNibbles(v Vec) {
 	})
 }
 
-// unpackCrumbs does the same in two rounds.
+// unpackCrumbs does the same in two steps.
 func unpackCrumbs(v Vec) {
 	v.Begin("unpackCrumbs", ", shift int64, table *byte")
 	dst, src, f := Arg("dst"), Arg("src"), newFunnel(v)
 	table := v.Lanes(Mem{Base: Arg("table")})
 	nibbles, crumbs := v.Splat16(0x000f), v.Splat8(0x03)
 	Loop(func(past bool) {
-		// AVX2 has no vectors of 8 bytes: a line's 16 are read at once.
+		// AVX2 has no vectors of 8 bytes: the 16 bytes of a line are read together.
 		all := f.read(src, 0, 16)
 		for at := 0; at < Line; at += int(v) {
 			x, y := v.Reg(), v.Reg()
@@ -165,7 +164,7 @@ func unpackCrumbs(v Vec) {
 	})
 }
 
-// packNibbles adds the bytes of a pair, one of them 16 times: that is shifting it.
+// packNibbles adds the bytes of a pair, one of them times 16, which is a shift.
 func packNibbles(v Vec) {
 	v.Begin("packNibbles", "")
 	dst, src := Arg("dst"), Arg("src")
@@ -187,7 +186,7 @@ func packNibbles(v Vec) {
 	})
 }
 
-// packCrumbs does so twice.
+// packCrumbs does the same twice.
 func packCrumbs(v Vec) {
 	v.Begin("packCrumbs", "")
 	dst, src := Arg("dst"), Arg("src")
@@ -212,8 +211,8 @@ func packCrumbs(v Vec) {
 	})
 }
 
-// extractBits reads a word of 64 bits from a bit on, takes of it what mask says, and
-// writes that as so many bytes.
+// extractBits reads a word of 64 bits from a bit on, extracts the bits of mask, and writes them
+// as the given number of bytes.
 func extractBits(bytes int) {
 	TEXT(map[int]string{1: "extractBits8", 2: "extractBits16", 4: "extractBits32"}[bytes], attr.NOSPLIT, "func(dst, src *byte, n, at, step, mask int64)")
 	Pragma("noescape")

@@ -11,18 +11,18 @@ import (
 	. "github.com/restride/restride/internal/simd/asm/emit"
 )
 
-// Rows that begin within bytes, each at another bit: they are too short for a call each. Both
+// Rows that begin within bytes, each at another bit, and are too short for a call each. Both
 // kernels have vectors of 32 bytes at every level: a vector of 64 that lies across two lines
 // costs as much as two of 32.
 
-// bitRow is a row that begins at a bit: which one of its byte, and the counts of the shifts of
-// vectors that this means.
+// bitRow is a row that begins at a bit: the bit of its byte, and the resulting shift counts of
+// vectors.
 type bitRow struct {
 	shift    reg.GPVirtual
 	up, down reg.VecVirtual
 }
 
-// begin reads the next entry of a table, and sets p to the byte that it is in.
+// begin reads the next entry of a table, and sets p to the byte that contains it.
 func (r *bitRow) begin(at, base, p reg.GPVirtual) {
 	MOVQ(Mem{Base: at}, p)
 	MOVQ(p, r.shift)
@@ -66,15 +66,15 @@ func alignRows() {
 	RET()
 }
 
-// placedRow is a row of size bytes that begins within one: where it goes to and comes from, the
-// bits of its last byte that are not its own, and a vector of ones.
+// placedRow is a row of size bytes that begins within one: its destination and source, the bits
+// of its last byte that belong to others, and a vector of ones.
 type placedRow struct {
 	bitRow
 	p, src, size, rest reg.GPVirtual
 	ones               reg.VecVirtual
 }
 
-// word returns 8 bytes as the row has them, of the source from an address on.
+// word returns 8 bytes of the row, from an address in the source on.
 func (r placedRow) word(from Mem) reg.GPVirtual {
 	high, low, down := GP64(), GP64(), GP64()
 	MOVQ(U32(8), down)
@@ -98,7 +98,7 @@ func (r placedRow) read(from Mem, bytes int) reg.VecVirtual {
 	return low
 }
 
-// plain writes some bytes, neither the first one nor the last.
+// plain writes bytes other than the first and the last.
 func (r placedRow) plain(bytes, disp int, at reg.GPVirtual, past bool) {
 	from, to := Mem{Base: r.src, Index: at, Scale: 1, Disp: disp}, Mem{Base: r.p, Index: at, Scale: 1, Disp: disp}
 	if bytes == 8 {
@@ -108,7 +108,8 @@ func (r placedRow) plain(bytes, disp int, at reg.GPVirtual, past bool) {
 	Write(r.read(from, bytes), to, past)
 }
 
-// first returns what writes the first bytes, and reads what is before the row in the first one.
+// first returns a function that writes the first bytes, and reads the bits before the row in
+// the first one.
 func (r placedRow) first(bytes int) func() {
 	to := Mem{Base: r.p}
 	if bytes == 8 {
@@ -161,7 +162,7 @@ func (r placedRow) last(bytes int) func() {
 	}
 }
 
-// merge writes the bits of the row that a mask has, and the old ones elsewhere.
+// merge writes the bits of the row in a mask, and the old bits elsewhere.
 func (r placedRow) merge(old, mask reg.VecVirtual, from, to Mem) {
 	v := r.read(from, int(mask.Size()))
 	And(mask, v)
@@ -170,21 +171,21 @@ func (r placedRow) merge(old, mask reg.VecVirtual, from, to Mem) {
 	Write(v, to, false)
 }
 
-// ends writes the first bytes of a row and the last ones, between which there are others or
-// which overlap, but neither has the row's first byte and its last.
+// ends writes the first and the last bytes of a row, without its very first and last byte.
+// Others may lie between them, or they may overlap.
 func (r placedRow) ends(bytes int) {
 	first, last := r.first(bytes), r.last(bytes)
 	first()
 	last()
 }
 
-// leastWithLines is the bytes of a row that has a whole line wherever it begins, and 8 more bytes
-// on either side.
+// leastWithLines is the least size of a row that contains a whole line at any address, and 8
+// more bytes on either side.
 const leastWithLines = 192
 
-// placeRows puts what the first byte and the last one have of other elements into these before
-// they are written: others may read it. Whole lines go past the caches, where that is wanted, but
-// those that have fewer than 8 bytes of the row before or behind them.
+// placeRows merges the other elements of the first byte and the last one into these before they
+// are written: others may read them. Whole lines bypass the caches, if requested, except those
+// with fewer than 8 bytes of the row before or behind them.
 func placeRows() {
 	TEXT(AVX2.Name("placeRows"), attr.NOSPLIT, "func(dst *byte, at *int64, src *byte, step, n, m int64, past bool)")
 	Pragma("noescape")
@@ -196,7 +197,7 @@ func placeRows() {
 	VPCMPEQB(row.ones, row.ones, row.ones)
 	past := GP8()
 	Load(Param("past"), past)
-	MOVQ(I32(-1), least) // bytes of a row whose lines go past the caches
+	MOVQ(I32(-1), least) // bytes of a row whose lines bypass the caches
 	SHRQ(Imm(1), least)
 	TESTB(past, past)
 	JZ(LabelRef("row"))
@@ -240,7 +241,7 @@ func placeRows() {
 	JL(LabelRef("middle"))
 	JMP(LabelRef("next"))
 
-	// The first line begins at i, and what follows the last one at end.
+	// The first line begins at i, and the rest after the last one at end.
 	Label("lines")
 	MOVQ(row.p, i)
 	NEGQ(i)

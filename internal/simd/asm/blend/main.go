@@ -44,7 +44,7 @@ func blend(v Vec, size int) {
 	})
 }
 
-// chooseAVX512 returns a vector: b, over which a is loaded where a bit of the mask is set.
+// chooseAVX512 returns a vector: b, with a loaded over it where a bit of the mask is set.
 func chooseAVX512(a, b, cond Mem, size int) reg.VecVirtual {
 	c, k, x := Vec(max(16, Line/size)).Reg(), K(), ZMM()
 	switch size {

@@ -70,7 +70,7 @@ func codeFloat(v Vec) {
 	})
 }
 
-// replaceNaN sets what is not a number.
+// replaceNaN replaces NaN.
 func replaceNaN(v Vec, none, x reg.VecVirtual) {
 	if v == AVX512 {
 		k := K()
@@ -102,7 +102,7 @@ func stepFloat() {
 				VPADDD(above, sum, sum) // -1 each
 			}
 			VPSRAD(Imm(31), x, x)
-			VPAND(sum, x, x) // of zero nothing
+			VPAND(sum, x, x) // zero for zero
 			VPSRAD(Imm(31), x, x)
 			VPAND(eight, x, x)
 			VPSUBD(sum, x, x)

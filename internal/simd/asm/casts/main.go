@@ -42,7 +42,7 @@ const (
 	twoTo31  = 0x4f000000
 )
 
-// What VCMPPS asks, and VPCMPUB: notBelow.
+// The comparisons of VCMPPS, and of VCMPUB: notBelow.
 const (
 	unordered    = U8(3)
 	ordered      = U8(7)
@@ -67,7 +67,7 @@ func masked(x, by, to reg.VecVirtual) {
 	}
 }
 
-// aside puts a register on the stack with AVX2, which has too few of them.
+// aside spills a register to the stack with AVX2, which has too few.
 func aside(v Vec, r reg.VecVirtual) Op {
 	if v == AVX512 {
 		return r
@@ -77,13 +77,13 @@ func aside(v Vec, r reg.VecVirtual) Op {
 	return m
 }
 
-// begin starts a kernel. All have tables, which a few use: so they are of one type.
+// begin starts a kernel. All have tables, which only a few use, so that they have one type.
 func begin(v Vec, name string) { v.Begin(name, ", tables *byte") }
 
-// conversion turns what lies at an address into what is to be written.
+// conversion converts the element at an address to the form that is written.
 type conversion = func(src Mem) reg.VecVirtual
 
-// kernel emits one, of count elements in a step. from and to are their bytes.
+// kernel emits a conversion of count elements per step. from and to are their bytes.
 func kernel(from, to, count int, c conversion) {
 	dst, src := Arg("dst"), Arg("src")
 	Loop(func(past bool) {
@@ -95,7 +95,7 @@ func kernel(from, to, count int, c conversion) {
 	})
 }
 
-// plain makes a NaN have nothing but its sign.
+// plain clears all of a NaN but its sign and highest bit.
 type plain struct {
 	v         Vec
 	sign, nan reg.VecVirtual
@@ -176,7 +176,7 @@ func toFloats(v Vec) {
 		return x
 	})
 
-	if v == AVX512 { // AVX2 has nothing for this
+	if v == AVX512 { // AVX2 has no equivalent
 		begin(v, "int64ToFloat")
 		kernel(8, 4, 8, func(src Mem) reg.VecVirtual {
 			x, y := v.Reg(), YMM()
@@ -187,7 +187,7 @@ func toFloats(v Vec) {
 	}
 }
 
-// narrow makes words or bytes of vectors of 32-bit words that have no more.
+// narrow packs vectors of 32-bit words that fit into words or bytes.
 func narrow(x []reg.VecVirtual, order reg.VecVirtual) reg.VecVirtual {
 	for i := 0; i < len(x); i += 2 {
 		VPACKUSDW(x[i+1], x[i], x[i])
@@ -214,7 +214,7 @@ func fromFloat(v Vec, name string, to int, prepare func() func(x reg.VecVirtual)
 	})
 }
 
-// zeroNaN makes zeros of NaNs in x, by what they were in the float that x comes of.
+// zeroNaN sets x to zero where the float that it comes from is NaN.
 func zeroNaN(v Vec, float, x reg.VecVirtual) {
 	if v == AVX512 {
 		k := K()
@@ -272,8 +272,8 @@ func fromFloats(v Vec) {
 		})
 	}
 
-	// Beyond 32 bits, and for NaNs, the instruction gives 1 << 31, of which the low
-	// byte is zero: and so are the low bits of a float that large.
+	// Beyond 32 bits, and for NaNs, the result is 1 << 31, whose low byte is zero, like the low
+	// bits of a float that large.
 	fromFloat(v, "floatToLow", 1, func() func(x reg.VecVirtual) {
 		low := v.Splat32(0xff)
 		return func(x reg.VecVirtual) {
@@ -296,7 +296,7 @@ func fromFloats(v Vec) {
 	kernel(4, 4, int(v)/4, func(src Mem) reg.VecVirtual {
 		x, y := v.Reg(), v.Reg()
 		Read(src, x)
-		VCVTTPS2DQ(x, y) // 1 << 31 for what is too much: its complement is the largest
+		VCVTTPS2DQ(x, y) // 1 << 31 for too large values: its complement is the largest
 		if v == AVX512 {
 			k := K()
 			VCMPPS(greaterEqual, limit, x, k)
@@ -311,8 +311,8 @@ func fromFloats(v Vec) {
 	})
 }
 
-// lookUp16 finds words by bytes below 16, each half in a table of its own. An index
-// above 127 gives zero: it fills the half that is the other table's.
+// lookUp16 looks up words by bytes below 16, each half in a table of its own. An index above
+// 127 gives zero, in the half of the other table.
 func lookUp16(v Vec) {
 	begin(v, "lookUp16")
 	tables := Arg("tables")
@@ -331,7 +331,7 @@ func lookUp16(v Vec) {
 	})
 }
 
-// lookUp32 finds words of 32 bits: a vector has them all, or two have.
+// lookUp32 looks up words of 32 bits: a vector holds the table, or two vectors do.
 func lookUp32(v Vec) {
 	begin(v, "lookUp32")
 	table, first, second := Arg("tables"), v.Reg(), v.Reg()
@@ -342,7 +342,7 @@ func lookUp32(v Vec) {
 	kernel(1, 4, int(v)/4, func(src Mem) reg.VecVirtual { return find32(v, first, second, src) })
 }
 
-// find32 finds words by bytes, in a table of which second is the rest.
+// find32 looks up words by bytes; second is the second part of the table.
 func find32(v Vec, first, second reg.VecVirtual, src Mem) reg.VecVirtual {
 	x := v.Reg()
 	VPMOVZXBD(src, x)
@@ -358,7 +358,7 @@ func find32(v Vec, first, second reg.VecVirtual, src Mem) reg.VecVirtual {
 	return x
 }
 
-// hasF16C asks the processor, which package cpu of golang.org/x/sys does not.
+// hasF16C asks the processor, as package cpu of golang.org/x/sys does not report it.
 func hasF16C() {
 	TEXT("hasF16C", attr.NOSPLIT, "func() bool")
 	MOVL(U32(1), reg.EAX)

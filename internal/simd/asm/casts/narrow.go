@@ -8,7 +8,7 @@ import (
 	. "github.com/restride/restride/internal/simd/asm/emit"
 )
 
-// Where simd.Narrow has its fields.
+// Offsets of the fields of simd.Narrow.
 const (
 	narrowShift                       = 0
 	narrowMost, narrowStep, narrowOne = 8, 12, 16
@@ -26,9 +26,9 @@ func narrows(v Vec) {
 	})
 }
 
-// toNarrow writes a kernel from elements of so many bytes, of which load makes floats. To a
-// float a power of two is added whose last bit is worth as much as the result's: so it is
-// rounded, and what its bits grew by is the result's mantissa.
+// toNarrow writes a kernel from elements of the given number of bytes, which load converts to
+// floats. A power of two whose last bit is worth as much as the result's is added to a float:
+// this rounds it, and the increase of its bits is the result's mantissa.
 func toNarrow(v Vec, name string, from int, load func(src Mem, x reg.VecVirtual)) {
 	begin(v, name)
 	tables := Arg("tables")
@@ -84,7 +84,7 @@ func toNarrow(v Vec, name string, from int, load func(src Mem, x reg.VecVirtual)
 	})
 }
 
-// addSigns sets the sign in those bytes of r that are not below least and whose x is negative.
+// addSigns sets the sign in the bytes of r that are not below least and whose x is negative.
 func addSigns(v Vec, x, r reg.VecVirtual, sign, least Op) {
 	t := v.Reg()
 	if v == AVX512 {

@@ -8,7 +8,7 @@ import (
 	. "github.com/restride/restride/internal/simd/asm/emit"
 )
 
-// Where simd.Terms has its fields.
+// Offsets of the fields of simd.Terms.
 const (
 	termsRow                        = 4 * 1024
 	termsZero, termsScale, termsAdd = 0, termsRow, 2 * termsRow
@@ -38,14 +38,14 @@ func scalings(v Vec) {
 	quantizeBytes(v)
 }
 
-// quantized prepares what quantizes floats by a zero point and a scale.
+// quantized prepares the quantization of floats by a zero point and a scale.
 func quantized(v Vec, terms Mem) func(x reg.VecVirtual, by []reg.VecVirtual) {
 	least, most := every(v, VBROADCASTSS, terms.Offset(termsLeast)), every(v, VBROADCASTSS, terms.Offset(termsMost))
 	return func(x reg.VecVirtual, by []reg.VecVirtual) {
 		VDIVPS(by[1], x, x)
 		zeroNaN(v, x, x)
 		if v == AVX512 {
-			VRNDSCALEPS(Imm(8), x, x) // to the nearest, even
+			VRNDSCALEPS(Imm(8), x, x) // to the nearest, ties to even
 		} else {
 			VROUNDPS(Imm(8), x, x)
 		}
@@ -84,8 +84,8 @@ func quantizeBytes(v Vec) {
 	})
 }
 
-// byTerms writes a kernel that changes floats by terms, of which there is one for each
-// line, or one for each float. Then its name is a plural.
+// byTerms writes a kernel that transforms floats by terms: one for each line, or, if its name
+// is a plural, one for each float.
 func byTerms(v Vec, name string, each bool, rows []int, prepare func(terms Mem) func(x reg.VecVirtual, by []reg.VecVirtual)) {
 	step := 4
 	if each {

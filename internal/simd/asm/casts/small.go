@@ -8,7 +8,7 @@ import (
 	. "github.com/restride/restride/internal/simd/asm/emit"
 )
 
-// Where simd.ByteWords and simd.Steps have their fields.
+// Offsets of the fields of simd.ByteWords and simd.Steps.
 const (
 	wordsHigh, wordsLow, wordsShift = 0, 16, 32
 	wordsMask, wordsBias, wordsOdd  = 40, 41, 42
@@ -100,7 +100,8 @@ func wordToNibble(v Vec) {
 	})
 }
 
-// steps prepares what makes a vector of bytes of two of words, packed within their lanes.
+// steps prepares the conversion of two vectors of words to one of bytes, packed within their
+// lanes.
 func steps(v Vec) func(src Mem) reg.VecVirtual {
 	tables := Arg("tables")
 	field := func(spread func(...Op), at int) reg.VecVirtual { return every(v, spread, Mem{Base: tables, Disp: at}) }
@@ -151,7 +152,7 @@ func steps(v Vec) func(src Mem) reg.VecVirtual {
 	}
 }
 
-// codes prepares what finds the codes of places.
+// codes prepares the lookup of the codes of places.
 func codes(v Vec, tables Mem) func(x reg.VecVirtual) reg.VecVirtual {
 	last := aside(v, v.Splat8(stepsPlaces-1))
 	if v == AVX512 {

@@ -10,11 +10,11 @@ import (
 	. "github.com/restride/restride/internal/simd/asm/emit"
 )
 
-// Where simd.Choices has its tables.
+// Offset of the tables of simd.Choices.
 const choicesTables = 4 * 256
 
-// lookUpEach writes a kernel that replaces codes by entries of so many bytes, of a table that
-// each line chooses. A table that is the one before is not prepared again.
+// lookUpEach writes a kernel that replaces codes by entries of the given size, of a table that
+// each line chooses. A table equal to the previous one is not prepared again.
 func lookUpEach(v Vec, name string, size, codesInByte int, prepare func() (table func(Mem), find func(src Mem) []reg.VecVirtual)) {
 	begin(v, name)
 	tables, dst, src, at, table, last := Arg("tables"), Arg("dst"), Arg("src"), GP64(), GP64(), GP64()
@@ -39,12 +39,12 @@ func lookUpEach(v Vec, name string, size, codesInByte int, prepare func() (table
 	})
 }
 
-// lookUpEach16 finds the low bytes and the high ones of words, and interleaves them: with
-// vectors of 32 bytes, of which a line has one. Codes are bytes, or two in each.
+// lookUpEach16 looks up the low bytes and the high ones of words, and interleaves them, with
+// vectors of 32 bytes, two per line. Codes are bytes, or two in each.
 func lookUpEach16(name string, codesInByte int) {
 	const v = AVX2
 	lookUpEach(v, name, 2, codesInByte, func() (func(Mem), func(Mem) []reg.VecVirtual) {
-		// Of eight words the low bytes, and then the high ones.
+		// The low bytes of eight words, and then the high ones.
 		apart := v.Table("apart", func(i int) byte { return byte(i%8*2 + i%16/8) })
 		low, high, nibbles := v.Reg(), v.Reg(), v.Splat8(15)
 		load := func(table Mem) {
@@ -116,9 +116,9 @@ func mapBytesAVX512() {
 	})
 }
 
-// mapBytesAVX2 looks bytes up in tables of 16 at a time, 16 less of them each time, where
-// negative ones give 0. Up to its own table a byte has seen all the others of its half:
-// so these are differences to the one before.
+// mapBytesAVX2 looks bytes up in tables of 16, subtracting 16 before each next one; negative
+// indices give 0. Before its own table a byte has matched all previous ones of its half, so
+// tables hold differences to the previous one.
 func mapBytesAVX2() {
 	const v, rows, half = AVX2, 16, 8
 	begin(v, "mapBytes")

@@ -4,13 +4,12 @@ import (
 	. "github.com/restride/restride/internal/simd/asm/arm64"
 )
 
-// line is how many bytes of the destination an iteration writes.
+// line is the number of bytes of the destination that an iteration writes.
 const line = 64
 
-// lines writes a function of the form func(dst, src *byte, lines int64, more, past
-// bool). What prepare does once gives the body of its loop, which makes a line in four
-// registers and leaves src where the next one is read. Nothing is written past the
-// caches.
+// lines writes a function of the form func(dst, src *byte, lines int64, more, past bool).
+// prepare emits code before the loop, and returns the loop's body, which computes a line in
+// four registers and advances src to the next one. No store bypasses the caches.
 func lines(name, doc, more string, prepare func(f *Func, src R) func() []V) {
 	f := New(name, doc, "dst *byte, src *byte, lines int64, "+more+"past bool")
 	dst, src, left := f.Arg("dst"), f.Arg("src"), f.Arg("lines")
@@ -40,7 +39,7 @@ func read(f *Func, src R, bytes int) []V {
 type funnel struct {
 	f        *Func
 	src      R
-	next     R // src+1; but src without a shift, where the two are one
+	next     R // src+1; but src without a shift, so that both are the same
 	down, up V
 }
 
@@ -49,14 +48,14 @@ func newFunnel(f *Func, src R) funnel {
 	shift := f.Arg("shift")
 	f.Do("CMP", Imm(0), shift)
 	f.Do("CINC", "NE", src, u.next)
-	f.Do("NEG", shift, shift) // down is up by less than 0
+	f.Do("NEG", shift, shift) // a right shift is a negative left shift
 	f.Do("VDUP", shift, u.down)
 	f.Do("AND", Imm(7), shift)
 	f.Do("VDUP", shift, u.up)
 	return u
 }
 
-// read is read from the bit on.
+// read is read, from the bit on.
 func (u funnel) read(bytes int) []V {
 	f := u.f
 	low, high := read(f, u.src, bytes), read(f, u.next, bytes)
@@ -100,8 +99,8 @@ func belowBytes() {
 	})
 }
 
-// reverseBits turns the order of bytes, and by tables that of what is in them: one gives a
-// byte's high half from its low one, the other the opposite.
+// reverseBits reverses the order of bytes, and by tables the order of elements in them: one
+// table gives a byte's high half from its low one, the other the opposite.
 func reverseBits(f *Func, src R) func() []V {
 	f.Do("ADD", Shifted(f.Arg("lines"), 6), src)
 	f.Do("SUB", Imm(line), src)
@@ -124,8 +123,8 @@ func reverseBits(f *Func, src R) func() []V {
 	}
 }
 
-// spread makes of each element two of so many bits, one of them under a mask: there is
-// nothing above them.
+// spread splits each element into two of the given number of bits, one of them masked: the bits
+// above are zero.
 func spread(f *Func, bits int, mask V, vs []V) []V {
 	var out []V
 	for _, v := range vs {
@@ -137,8 +136,7 @@ func spread(f *Func, bits int, mask V, vs []V) []V {
 	return out
 }
 
-// pack makes one byte of the low bits of two; above them is what was
-// there in the second.
+// pack joins the low bits of two bytes; above them are the upper bits of the second.
 func pack(f *Func, bits int, vs []V) []V {
 	var out []V
 	for i := 0; i < len(vs); i += 2 {
@@ -152,7 +150,7 @@ func pack(f *Func, bits int, vs []V) []V {
 	return out
 }
 
-// lookUp finds bytes in a table of 16.
+// lookUp looks bytes up in a table of 16.
 func lookUp(f *Func, table V, vs []V) []V {
 	for _, v := range vs {
 		f.Do("VTBL", v, List([]V{table}), v)

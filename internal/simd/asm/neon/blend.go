@@ -24,7 +24,7 @@ func blend(size int) {
 		for _, v := range masks {
 			out = append(out, zip(f, wide, v, v)...)
 		}
-		used := max(1, line/size*2*wide/16) // others are of no element
+		used := max(1, line/size*2*wide/16) // the rest belong to no element
 		f.Free(out[used:]...)
 		masks = out[:used]
 	}
@@ -41,7 +41,7 @@ func blend(size int) {
 	f.Label("done")
 }
 
-// conditions is read, of 4 and of 8 bytes, too.
+// conditions is read for 4 and 8 bytes, too.
 func conditions(f *Func, cond R, bytes int) []V {
 	if bytes >= 16 {
 		return read(f, cond, bytes)

@@ -4,7 +4,7 @@ import (
 	. "github.com/restride/restride/internal/simd/asm/arm64"
 )
 
-// cast writes a kernel of Casts: lines, of which body makes one.
+// cast writes a kernel of Casts: lines; body computes one.
 func cast(name string, prepare func(f *Func, src R) func() []V) {
 	lines(name, "one of Casts.", "tables *byte, ", prepare)
 }
@@ -42,7 +42,7 @@ func find(f *Func, table, v V) V {
 	return x
 }
 
-// zip interleaves elements of so many bytes: the lower halves, and the upper ones.
+// zip interleaves elements of the given number of bytes: the lower halves, and the upper ones.
 func zip(f *Func, size int, a, b V) []V {
 	x, y := f.V(), f.V()
 	f.Do("VZIP1", b.Of(size), a.Of(size), x.Of(size))
@@ -51,7 +51,7 @@ func zip(f *Func, size int, a, b V) []V {
 	return []V{x, y}
 }
 
-// toFloats writes what makes floats, of elements as they are read.
+// toFloats writes the conversions to floats of elements in memory.
 func toFloats() {
 	cast("halfToFloat", func(f *Func, src R) func() []V {
 		c := newCleaner(f)
@@ -111,7 +111,7 @@ func each(vs []V, do func(V)) {
 	}
 }
 
-// widen makes of each vector two.
+// widen converts each vector to two.
 func widen(f *Func, vs []V, low, high func(n, d V)) []V {
 	var out []V
 	for _, v := range vs {
@@ -124,7 +124,7 @@ func widen(f *Func, vs []V, low, high func(n, d V)) []V {
 	return out
 }
 
-// wider makes integers of twice the size.
+// wider converts to integers of twice the size.
 func wider(f *Func, size int, signed bool, vs []V) []V {
 	if signed {
 		return widen(f, vs, func(n, d V) { f.SXTL(size, n, d) }, func(n, d V) { f.SXTL2(size, n, d) })
@@ -136,7 +136,7 @@ func wider(f *Func, size int, signed bool, vs []V) []V {
 	})
 }
 
-// A cleaner leaves of a NaN its sign, and sets its highest bit.
+// A cleaner keeps the sign of a NaN, and sets its highest bit.
 type cleaner struct {
 	f               *Func
 	nan, keep, t, u V
@@ -155,7 +155,7 @@ func (c cleaner) clean(vs []V) {
 	})
 }
 
-// fromFloats writes what is made of floats.
+// fromFloats writes the conversions from floats.
 func fromFloats() {
 	cast("floatToHalf", func(f *Func, src R) func() []V {
 		c := newCleaner(f)
@@ -166,7 +166,7 @@ func fromFloats() {
 	cast("floatToBfloat", func(f *Func, src R) func() []V {
 		c, half, one, last := newCleaner(f), f.Every32(0x7fff), f.Every32(1), f.V()
 		return func() []V {
-			// To even: what is added is one more where the last bit that stays is set.
+			// To even: the addend is one more where the last bit that stays is set.
 			return narrowed(f, src, 2, func(vs []V) {
 				c.clean(vs)
 				each(vs, func(v V) {
@@ -184,8 +184,8 @@ func fromFloats() {
 	cast("floatToLow", func(f *Func, src R) func() []V {
 		most, zero, t := f.Every32(0x7fffffff), f.Every(0), f.V()
 		return func() []V {
-			// What is too large for an integer has no low bits, but the largest integer,
-			// which is no float, has.
+			// The result for a float too large for an integer must have no low bits, but the
+			// largest integer, which is not a float, has them.
 			return narrowed(f, src, 1, func(vs []V) {
 				each(vs, func(v V) {
 					f.FCVTNS(v, v)
@@ -200,15 +200,15 @@ func fromFloats() {
 		return func() []V {
 			return narrowed(f, src, 1, func(vs []V) { each(vs, func(v V) { f.FCMEQZ(v, v) }) }, func(x []V) []V {
 				x = join(f, "VUZP1", 1, join(f, "VUZP1", 2, x))
-				each(x, func(v V) { f.Do("VADD", one, v, v) }) // of zeros, -1 so far
+				each(x, func(v V) { f.Do("VADD", one, v, v) }) // -1 for zeros, so far
 				return x
 			})
 		}
 	})
 }
 
-// nearest writes what makes integers of so many bytes, by instructions that leave what
-// is out of range at its end.
+// nearest writes the conversions to integers of the given number of bytes, by saturating
+// instructions.
 func nearest(name string, size int, convert func(f *Func, n, d V), low, high func(f *Func, size int, n, d V)) {
 	cast(name, func(f *Func, src R) func() []V {
 		return func() []V {
@@ -222,8 +222,8 @@ func nearest(name string, size int, convert func(f *Func, n, d V), low, high fun
 	})
 }
 
-// narrowed makes a line of elements of so many bytes, a vector at a time: of four, two
-// or one with floats.
+// narrowed computes a line of elements of the given number of bytes, one vector at a time: from
+// four, two or one of floats.
 func narrowed(f *Func, src R, size int, first func([]V), last func([]V) []V) []V {
 	var out []V
 	for range 4 {
@@ -234,7 +234,7 @@ func narrowed(f *Func, src R, size int, first func([]V), last func([]V) []V) []V
 	return out
 }
 
-// narrow makes of two vectors one.
+// narrow joins two vectors in one.
 func narrow(f *Func, vs []V, low, high func(n, d V)) []V {
 	var out []V
 	for i := 0; i < len(vs); i += 2 {
@@ -247,7 +247,7 @@ func narrow(f *Func, vs []V, low, high func(n, d V)) []V {
 	return out
 }
 
-// join makes of two vectors one, with every second element of so many bytes.
+// join joins two vectors in one, with every second element of the given number of bytes.
 func join(f *Func, uzp string, size int, vs []V) []V {
 	var out []V
 	for i := 0; i < len(vs); i += 2 {

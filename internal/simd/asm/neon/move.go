@@ -7,14 +7,14 @@ import (
 	. "github.com/restride/restride/internal/simd/asm/arm64"
 )
 
-// unit is how a number of bytes is moved at once.
+// unit describes how a number of bytes is moved by one instruction.
 type unit struct {
 	bytes       int
 	load, store string
 }
 
-// move writes Rows.Move: rows of any size are pieces of two or more units, of which the
-// last one may overlap the one before. It is the largest unit of which a row has one.
+// move writes Rows.Move: rows of any size are two or more pieces of one unit, the largest that
+// fits; the last piece may overlap the previous one.
 func move() {
 	f := New("move", "Rows.Move.", "dst *byte, src *byte, dStep int64, sStep int64, size int64, rows int64")
 	args := f.Args("dst", "src", "dStep", "sStep", "size", "rows")
@@ -30,7 +30,7 @@ func move() {
 		f.Do("CMP", Imm(int64(u.bytes)), size)
 		f.Do("BGE", fmt.Sprintf("rows%d", u.bytes))
 	}
-	for _, u := range slices.Backward(units) { // the least, to which nothing jumped, is first
+	for _, u := range slices.Backward(units) { // the smallest, without a jump to it, is first
 		a, b := x.String(), y.String()
 		if u.bytes == 16 {
 			a, b = v[0].Q(), v[1].Q()
@@ -69,7 +69,7 @@ func move() {
 	f.Label("done")
 }
 
-// nextRow goes on with the next row, if there is one.
+// nextRow continues with the next row, if any.
 func nextRow(f *Func, dst, dStep, src, sStep, rows R, label string) {
 	f.Do("ADD", dStep, dst)
 	f.Do("ADD", sStep, src)

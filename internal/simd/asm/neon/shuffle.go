@@ -6,8 +6,8 @@ import (
 	. "github.com/restride/restride/internal/simd/asm/arm64"
 )
 
-// split writes a kernel that separates the elements of some bits in bytes: those at
-// the same position in all bytes of a row become a row.
+// split writes a kernel that separates the elements of some bits in bytes: the elements at one
+// position in all bytes of a row become a row.
 func split(width int) {
 	per := 8 / width // elements in a byte
 	f := New(fmt.Sprint("split", width), "one of Transposes.Split.", "dst *byte, stride int64, src *byte, step int64, run int64, n int64")
@@ -51,7 +51,7 @@ func split(width int) {
 	f.Do("BNE", "row")
 }
 
-// swapNibbles exchanges the high halves of a's bytes with the low ones of b's.
+// swapNibbles exchanges the high halves of a's bytes with the low halves of b's.
 func swapNibbles(f *Func, a, b V) {
 	x := f.V()
 	f.Do("VMOV", a, x)
@@ -60,8 +60,8 @@ func swapNibbles(f *Func, a, b V) {
 	f.Free(x)
 }
 
-// swapCrumbs exchanges the high pairs of bits in a's nibbles with the low ones in b's,
-// which crumbs names.
+// swapCrumbs exchanges the high pairs of bits in a's nibbles with the low pairs in b's, which
+// crumbs masks.
 func swapCrumbs(f *Func, crumbs, a, b V) {
 	up, down := f.V(), f.V()
 	f.Do("VSHL", Imm(2), b, up)
@@ -71,8 +71,8 @@ func swapCrumbs(f *Func, crumbs, a, b V) {
 	f.Free(up, down)
 }
 
-// permute3 writes the kernel that makes three vectors of three others, any byte from any of
-// them, as a table says.
+// permute3 writes the kernel that computes three vectors from three others, any byte from any
+// of them, by a table.
 func permute3() {
 	f := New("permute3", "Threes.Permute3.", "dst *byte, dGap int64, dStep int64, src *byte, sGap int64, sStep int64, tab *byte, n int64")
 	args := f.Args("dst", "dGap", "dStep", "src", "sGap", "sStep", "tab", "n")
@@ -100,9 +100,9 @@ func permute3() {
 	f.Do("BNE", "loop")
 }
 
-// pick writes Rows.Pick for groups of 16 bytes that span some vectors, of which the last
-// ends with the span. A tail is done with elements before it, once more: back from the
-// last group's end on both sides, where there is one.
+// pick writes Rows.Pick for groups of 16 bytes that span some vectors; the last vector ends
+// with the span. A tail repeats elements before it: it goes back from the last group's end on
+// both sides, if there is one.
 func pick(count int) {
 	f := New(fmt.Sprintf("pick%d", count), fmt.Sprintf("Rows.Pick for groups that span %d vectors.", count),
 		"dst *byte, src *byte, dStep int64, sStep int64, groups int64, rows int64, base int64, far int64, last int64, dBack int64, sBack int64, table *byte")

@@ -7,17 +7,17 @@ import (
 	. "github.com/restride/restride/internal/simd/asm/arm64"
 )
 
-// transposer describes a kernel that transposes blocks within registers. With e the
-// elements in 16 bytes, a part is e registers, each with 16 bytes of another row. By
-// instructions that interleave, it becomes e registers with a column each. A block
-// has some parts, whose rows follow one another.
+// transposer describes a kernel that transposes blocks within registers. With e the elements in
+// 16 bytes, a part is e registers, each with 16 bytes of another row. Interleaving instructions
+// turn it into e registers with a column each. A block has several parts, with consecutive
+// rows.
 type transposer struct {
 	size  int // bytes of an element
-	parts int // as many as there are registers for
+	parts int // limited by the number of registers
 }
 
-// write writes the loops: over the rows, a block's at a time, and within over the
-// columns. The last block of columns overlaps the one before.
+// write writes the loops: over blocks of rows, and within over columns. The last block of
+// columns overlaps the previous one.
 func (t transposer) write() {
 	e := 16 / t.size
 	count := e * t.parts
@@ -64,7 +64,7 @@ func (t transposer) write() {
 	f.Do("BNE", "block")
 }
 
-// back goes to where as many columns are left as a block has.
+// back goes back to the last block of columns.
 func (t transposer) back(f *Func, left, d, stride R, from []R) {
 	e := 16 / t.size
 	by := f.R()
@@ -77,10 +77,10 @@ func (t transposer) back(f *Func, left, d, stride R, from []R) {
 	f.Do("MOVD", Imm(int64(e)), left)
 }
 
-// pair is what FLDPQ and FSTPQ move.
+// pair is the unit of FLDPQ and FSTPQ.
 func pair(a, b V) string { return fmt.Sprintf("(%s, %s)", a.Q(), b.Q()) }
 
-// storeRow writes registers next to each other, and moves to by a step.
+// storeRow writes contiguous registers, and moves to by a step.
 func storeRow(f *Func, vs []V, to, step R) {
 	if len(vs) == 1 {
 		f.Do("VST1.P", List(vs), After(to, step))
@@ -92,9 +92,9 @@ func storeRow(f *Func, vs []V, to, step R) {
 	f.Do("ADD", step, to)
 }
 
-// transpose transposes the elements of each part, and calls store with what all parts
-// have of a column, in their order. Pairs of rows become rows of half the columns,
-// whose elements are pairs.
+// transpose transposes the elements of each part, and calls store with the parts' registers of
+// a column, in their order. Pairs of rows become rows of half the columns, whose elements are
+// pairs.
 func transpose(f *Func, size int, parts [][]V, store func(column []V)) {
 	if len(parts[0]) == 1 {
 		var column []V

@@ -1,4 +1,4 @@
-// Command permute writes the kernels for blocks whose bytes come from anywhere.
+// Command permute writes the kernels for blocks that gather bytes from anywhere.
 package main
 
 import (
@@ -12,7 +12,7 @@ import (
 	. "github.com/restride/restride/internal/simd/asm/emit"
 )
 
-// Where the fields of simd.permuteTerm lie.
+// Offsets of the fields of simd.permuteTerm.
 const (
 	fieldLow   = 0
 	fieldHigh  = 8
@@ -21,7 +21,7 @@ const (
 	termBytes  = fieldTable + 64
 )
 
-// mostHeld is the most terms whose tables are in registers.
+// mostHeld is the largest number of terms whose tables fit in registers.
 const mostHeld = 4
 
 func main() {
@@ -36,7 +36,7 @@ func main() {
 	WriteFiles()
 }
 
-// merge is a function that makes blocks of count terms.
+// merge is a function that computes blocks of count terms.
 type merge struct {
 	count    int
 	src, all reg.GPVirtual
@@ -48,15 +48,15 @@ func begin(v Vec, count int) *merge {
 	return &merge{count, Arg("src"), Arg("terms")}
 }
 
-// held reports whether all that terms say is in registers.
+// held reports whether all terms are in registers.
 func (m *merge) held() bool { return m.count <= mostHeld }
 
 func (m *merge) field(term, field int) Mem {
 	return Mem{Base: m.all, Disp: term*termBytes + field}
 }
 
-// offsets returns a function that gives where a term's vector is: its offset is
-// held in a register, or loaded each time.
+// offsets returns a function that returns the address of a term's vector: its offset is held in
+// a register, or loaded each time.
 func (m *merge) offsets(field int) func(term int) Mem {
 	held := make([]reg.GPVirtual, m.count)
 	if m.count <= 3 {
@@ -88,8 +88,8 @@ func (m *merge) loop(body func(dst Mem)) {
 	RET()
 }
 
-// mergeAVX2 makes the two halves of a vector of as many lanes of the source, and what
-// others give is or-ed.
+// mergeAVX2 computes each half of a vector from one lane of the source per term; terms are
+// combined by or.
 func mergeAVX2(count int) {
 	m := begin(AVX2, count)
 	low, high := m.offsets(fieldLow), m.offsets(fieldHigh)
@@ -103,7 +103,7 @@ func mergeAVX2(count int) {
 		}
 	}
 	m.loop(func(dst Mem) {
-		// Two sums, which do not wait for each other.
+		// Two independent sums.
 		sums := [2]reg.VecVirtual{}
 		for i := range count {
 			x := YMM()
@@ -123,7 +123,7 @@ func mergeAVX2(count int) {
 	})
 }
 
-// mergeAVX512 permutes whole vectors, and takes over under a mask what each gives.
+// mergeAVX512 permutes whole vectors, and merges each result under a mask.
 func mergeAVX512(count int) {
 	m := begin(AVX512, count)
 	at := m.offsets(fieldLow)

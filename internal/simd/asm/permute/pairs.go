@@ -24,8 +24,8 @@ func choose(v Vec, mask, a, b reg.VecVirtual) reg.VecVirtual {
 	return r
 }
 
-// vectors emits the rest of a function: body for each vector of n bytes, which are one
-// or more; the last may overlap the one before.
+// vectors emits the rest of a function: body for each vector of n bytes; n is at least one
+// vector; the last may overlap the previous one.
 func vectors(v Vec, body func(at reg.GPVirtual)) {
 	n, at := Arg("n"), GP64()
 	SUBQ(U32(uint64(v)), n)
@@ -43,7 +43,7 @@ func vectors(v Vec, body func(at reg.GPVirtual)) {
 	RET()
 }
 
-// pairNibbles puts the low halves of two bytes together, and the high ones.
+// pairNibbles joins the low halves of two bytes, and the high ones.
 func pairNibbles(v Vec) {
 	TEXT(v.Name("pairNibbles"), attr.NOSPLIT, "func(low, high, first, second *byte, n int64)")
 	Pragma("noescape")

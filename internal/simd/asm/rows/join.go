@@ -8,8 +8,8 @@ import (
 	"github.com/restride/restride/internal/simd/asm/emit"
 )
 
-// join writes Rows.Join. A line that has the end of a row and the beginning of the next one
-// is put together on the stack.
+// join writes Rows.Join. A line with the end of a row and the beginning of the next one is
+// assembled on the stack.
 func join(v emit.Vec) {
 	name := v.Name("join")
 	TEXT(name, NOSPLIT, "func(dst, src *byte, sStep, size, skip, lines, ahead int64)")
@@ -32,7 +32,7 @@ func join(v emit.Vec) {
 		}
 	}
 	whole, rest, low := GP64(), GP64(), GP64()
-	MOVQ(size, whole) // a whole line of the row begins here at the latest
+	MOVQ(size, whole) // the last possible begin of a whole line of the row
 	SUBQ(Imm(emit.Line), whole)
 	LEAQ(seam, low)
 	TESTQ(lines, lines)

@@ -10,7 +10,7 @@ import (
 	"github.com/restride/restride/internal/simd/asm/emit"
 )
 
-// linePicker has what the kernels for whole lines share.
+// linePicker is shared by the kernels for whole lines.
 type linePicker struct {
 	count          int // vectors that a group spans
 	d, s, far, sBy reg.GPVirtual
@@ -18,8 +18,8 @@ type linePicker struct {
 
 func field(p reg.GPVirtual, at int) Mem { return Mem{Base: p, Disp: at} }
 
-// picker returns how a line is picked, past the caches or not, after what it loads before
-// the first one.
+// picker returns a function that picks a line, bypassing the caches or not, after emitting
+// loads before the first one.
 type picker = func(l *linePicker, p reg.GPVirtual) (line func(past bool))
 
 // pickLines writes Rows.PickLines. A line is a group of 64 bytes, or four of 16.
@@ -32,7 +32,7 @@ func pickLines(v emit.Vec, count int) {
 }
 
 // pickSeconds writes it for every second element, pickReversed for neighbours in reverse:
-// registers of 32 bytes have all of two groups.
+// registers of 32 bytes hold two groups.
 func pickSeconds() {
 	linesOf(emit.AVX2, "pickSeconds", "every second element of up to 8 bytes", 2, (*linePicker).seconds)
 }
@@ -67,9 +67,9 @@ func linesOf(v emit.Vec, name, elements string, count int, pick picker) {
 	})
 }
 
-// ascend has lines taken in ascending order of the source, the last one first where steps
-// are negative, and returns what to go on by on the other side: the processor fetches
-// better upwards than downwards, and the order of whole lines past the caches is nothing.
+// ascend makes the loop read lines in ascending order of the source, the last one first where
+// steps are negative, and returns the step on the other side: the hardware prefetcher is better
+// at ascending addresses, and the order of stores that bypass the caches does not matter.
 func (l *linePicker) ascend(lines reg.GPVirtual) (dBy reg.GPVirtual) {
 	dBy = GP64()
 	MOVQ(U32(emit.Line), dBy)
@@ -118,8 +118,8 @@ func (l *linePicker) group(p reg.GPVirtual) func(past bool) {
 	}
 }
 
-// fourGroups picks a line by groups of 16 bytes, of which two at a time are shuffled in the
-// lanes of a register.
+// fourGroups picks a line by groups of 16 bytes, two at a time, shuffled in the lanes of a
+// register.
 func (l *linePicker) fourGroups(p reg.GPVirtual) func(past bool) {
 	far3, last := GP64(), GP64()
 	LEAQ(Mem{Base: l.far, Index: l.far, Scale: 2}, far3)
@@ -130,7 +130,7 @@ func (l *linePicker) fourGroups(p reg.GPVirtual) func(past bool) {
 		tables = append(tables, emit.AVX2.Lanes(field(p, fieldShuffles+64*i)))
 	}
 	one, out := YMM(), YMM()
-	// from is where vector i of a group is.
+	// from is the address of vector i of a group.
 	from := func(i, group int) Mem {
 		base, disp := l.s, 16*i
 		if i == l.count-1 {
@@ -162,8 +162,8 @@ func (l *linePicker) fourGroups(p reg.GPVirtual) func(past bool) {
 }
 
 // seconds picks a line of every second element by groups of 16 bytes, whose two vectors are
-// the lanes of a register: one that begins with a group, and one that ends with the next,
-// since what follows its last element may be nobody's.
+// the lanes of a register: one that begins with a group, and one that ends with the next, since
+// memory behind its last element may be inaccessible.
 func (l *linePicker) seconds(p reg.GPVirtual) func(past bool) {
 	end := GP64() // of the second group, less a register
 	MOVQ(field(p, fieldSpan), end)
@@ -177,15 +177,15 @@ func (l *linePicker) seconds(p reg.GPVirtual) func(past bool) {
 			VMOVDQU(at(end, 2*half), other)
 			VPSHUFB(lasts, other, other)
 			VPOR(other, one, one)
-			VPERMQ(Imm(0b11_01_10_00), one, one) // halves of groups next to each other
+			VPERMQ(Imm(0b11_01_10_00), one, one) // halves of adjacent groups
 			emit.Write(one, at(l.d, half), past)
 		}
 		ADDQ(l.sBy, end)
 	}
 }
 
-// reversed picks a line of neighbours in reverse by groups of 16 bytes, of which two are the
-// lanes of a register, and change places.
+// reversed picks a line of reversed neighbours by groups of 16 bytes: two are the lanes of a
+// register, and are exchanged.
 func (l *linePicker) reversed(p reg.GPVirtual) func(past bool) {
 	table, one := emit.AVX2.Lanes(field(p, fieldShuffles)), YMM()
 	return func(past bool) {

@@ -33,13 +33,13 @@ func main() {
 	emit.WriteFiles()
 }
 
-// at is the byte at an offset from what a register points to.
+// at is the byte at an offset from a register's address.
 func at(r reg.GPVirtual, off int) Mem { return Mem{Base: r, Disp: off} }
 
 // param loads a parameter.
 func param(name string) reg.GPVirtual { return Load(Param(name), GP64()).(reg.GPVirtual) }
 
-// arg is where a parameter is, for those that are not worth a register.
+// arg is the address of a parameter, for those that are not worth a register.
 func arg(name string) Mem {
 	b, err := Param(name).Resolve()
 	if err != nil {
@@ -55,8 +55,8 @@ func copyOf(r reg.GPVirtual) reg.GPVirtual {
 	return c
 }
 
-// first sets k to a mask of the first n bytes, 0 <= n < 256; ones is a register
-// of ones, t one to spare.
+// first sets k to a mask of the first n bytes, 0 <= n < 256; ones is a register of ones, t a
+// scratch register.
 func first(n, ones, t reg.GPVirtual, k reg.OpmaskVirtual) {
 	BZHIQ(n, ones, t)
 	KMOVQ(t, k)

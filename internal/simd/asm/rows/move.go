@@ -12,8 +12,8 @@ import (
 
 const rowsSignature = "func(dst, src *byte, dStep, sStep, size, rows int64)"
 
-// rowLoop writes a function that does rows one after another: body does that at d
-// and s, and ends at the label "next".
+// rowLoop writes a function that loops over rows: body moves the row at d and s, and ends at
+// the label "next".
 func rowLoop(name, doc string, before, body func(), row *rowRegisters) {
 	TEXT(name, NOSPLIT, rowsSignature)
 	Doc(name + " is " + doc)
@@ -40,7 +40,7 @@ func rowLoop(name, doc string, before, body func(), row *rowRegisters) {
 
 type rowRegisters struct{ d, s, size, dStep, sStep, rows reg.GPVirtual }
 
-// move copies whole vectors that follow one another, from an offset in the row on.
+// move copies contiguous whole vectors, from an offset in the row on.
 func (r *rowRegisters) move(at reg.GPVirtual, vectors ...reg.VecVirtual) {
 	for i, v := range vectors {
 		emit.Read(Mem{Base: r.s, Index: at, Scale: 1, Disp: int(v.Size()) * i}, v)
@@ -66,7 +66,7 @@ func moveAVX512() {
 		SUBQ(last, n)
 		MOVQ(I32(-1), ones)
 		first(n, ones, t, k)
-		// Whole vectors, if there is one: AMD's processors take longer for masks.
+		// Whole vectors, if there is one: masks cost more on AMD's processors.
 		for _, v := range []reg.VecVirtual{YMM(), ZMM()} {
 			label := fmt.Sprintf("whole%d", v.Size())
 			CMPQ(r.size, Imm(uint64(v.Size())))
@@ -85,7 +85,7 @@ func moveAVX512() {
 		}
 	}, func() {
 		TESTQ(last, last)
-		JNZ(LabelRef("vectors")) // out of the way: short rows take one jump each
+		JNZ(LabelRef("vectors")) // out of line: short rows need one jump each
 		Label("tail")
 		VMOVDQU8_Z(Mem{Base: r.s, Index: last, Scale: 1}, k, z[0])
 		VMOVDQU8(z[0], k, Mem{Base: r.d, Index: last, Scale: 1})
@@ -113,8 +113,8 @@ func moveAVX512() {
 	JMP(LabelRef("tail"))
 }
 
-// moveAVX2: vectors, of which the last overlaps the one before; short rows are
-// two smaller words that may overlap.
+// moveAVX2: vectors, the last of which overlaps the previous one; short rows are two smaller
+// words that may overlap.
 func moveAVX2() {
 	var r rowRegisters
 	rowLoop("moveAVX2", "Rows.Move.", func() {}, func() {

@@ -8,7 +8,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// Where the fields of simd.Shuffle lie.
+// Offsets of the fields of simd.Shuffle.
 const (
 	fieldGroup = 8 * iota
 	fieldNear
@@ -25,20 +25,20 @@ const (
 	fieldShuffles = fieldMasks + 8*vectors
 )
 
-// vectors is how many vectors the far side of a group may span.
+// vectors is the most vectors that the far side of a group may span.
 const vectors = 4
 
 const shuffleSignature = "func(dst, src *byte, dStep, sStep, n, rows int64, p *byte)"
 
-// shuffle is a function that does rows of n elements in groups, of which the last
-// one of a row may have fewer elements: the tail.
+// shuffle is a function that moves rows of n elements in groups; a row's last group may have
+// fewer elements: the tail.
 type shuffle struct {
 	nearIsDst bool
-	// measure makes the masks of a tail of so many elements.
+	// measure makes the masks for a tail of the given number of elements.
 	measure func(p, tail reg.GPVirtual)
-	// prepare loads what is the same for all rows.
+	// prepare loads values common to all rows.
 	prepare func(d, s, p reg.GPVirtual)
-	// whole and rest do a group, and the tail.
+	// whole and rest move a group, and the tail.
 	whole, rest func(d, s reg.GPVirtual)
 }
 
@@ -48,7 +48,7 @@ func (f *shuffle) write(name, doc string) {
 	Pragma("noescape")
 	d, s := param("dst"), param("src")
 	n, p := param("n"), param("p")
-	// groups of a row, and what is left
+	// the number of whole groups of a row, and the remainder
 	groups, tail := GP64(), GP64()
 	MOVQ(n, reg.RAX)
 	XORQ(reg.RDX, reg.RDX)
@@ -91,8 +91,8 @@ func (f *shuffle) write(name, doc string) {
 	RET()
 }
 
-// window sets t to a mask of those bytes of vector i that lie in [lo, hi) of a
-// span; u is one to spare.
+// window sets t to a mask of the bytes of vector i that lie in [lo, hi) of a span; u is a
+// scratch register.
 func window(i int, lo, hi, ones, t, u reg.GPVirtual) {
 	zero, most := GP64(), GP64()
 	XORQ(zero, zero)
@@ -110,8 +110,8 @@ func window(i int, lo, hi, ones, t, u reg.GPVirtual) {
 	ANDNQ(t, u, t)
 }
 
-// pickAVX512 writes Rows.Pick for groups that span some vectors: they are loaded,
-// and each gives its bytes of the result.
+// pickAVX512 writes Rows.Pick for groups that span some vectors: each is loaded, and
+// contributes its bytes of the result.
 func pickAVX512(count int) {
 	index, out, loaded := ZMM(), ZMM(), ZMM()
 	last, whole := K(), K()
@@ -127,12 +127,12 @@ func pickAVX512(count int) {
 		MOVQ(Mem{Base: p, Disp: fieldStep}, step)
 		MOVQ(Mem{Base: p, Disp: fieldSize}, size)
 		MOVQ(Mem{Base: p, Disp: fieldSpan}, span)
-		// In order the tail is the beginning of a group, and backwards its end.
+		// In ascending order the tail is the beginning of a group, in descending order its end.
 		reach(tail, step, size, hi)
 		XORQ(lo, lo)
 		TESTQ(step, step)
 		JNS(LabelRef("ordered"))
-		// What reach gave is size - (tail-1)*|step|.
+		// The result of reach is size - (tail-1)*|step|.
 		MOVQ(span, lo)
 		ADDQ(hi, lo)
 		SUBQ(size, lo)
@@ -162,7 +162,7 @@ func pickAVX512(count int) {
 		MOVQ(Mem{Base: p, Disp: fieldNear}, t)
 		first(t, ones, t, whole)
 	}
-	// permute takes over the bytes that vector i gives.
+	// permute merges the bytes that vector i contributes.
 	permute := func(i int, from Op) {
 		if i == 0 {
 			VPERMB(from, index, out)
@@ -194,8 +194,8 @@ func pickAVX512(count int) {
 	f.write(fmt.Sprintf("pick%dAVX512", count), fmt.Sprintf("Rows.Pick for groups that span %d vectors.", count))
 }
 
-// spreadAVX512 writes Rows.Spread for groups that span some vectors: one is
-// loaded, and its bytes go where they belong in each.
+// spreadAVX512 writes Rows.Spread for groups that span some vectors: one vector is loaded, and
+// its bytes are stored to their places in each.
 func spreadAVX512(count int) {
 	loaded, out := ZMM(), ZMM()
 	whole, ahead := K(), GP64()
@@ -266,7 +266,7 @@ func opmasks(count int) []reg.OpmaskVirtual {
 	return masks
 }
 
-// reach sets to to the bytes from the first of n elements to the last one's end.
+// reach sets to to the number of bytes from the first of n elements to the last one's end.
 func reach(n, step, size, to reg.GPVirtual) {
 	MOVQ(n, to)
 	DECQ(to)

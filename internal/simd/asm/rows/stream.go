@@ -6,11 +6,11 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// stream writes Rows.Stream: whole lines of the destination go past the caches,
-// and what is before and after them does not. some copies n bytes, 0 < n < 64.
+// stream writes Rows.Stream: whole lines of the destination bypass the caches, and the bytes
+// before and after them do not. some copies n bytes, 0 < n < 64.
 func stream(name string, vectors []reg.VecVirtual, width int, before func(), some func(d, s, n reg.GPVirtual, label string)) {
 	var r rowRegisters
-	// How far ahead lines of the row are fetched, and near its end those of the next one.
+	// The prefetch distance for lines of the row, and near its end for lines of the next one.
 	var inRow, inNext reg.GPVirtual
 	rowLoop(name, "Rows.Stream.", func() {
 		before()
@@ -82,11 +82,11 @@ func stream(name string, vectors []reg.VecVirtual, width int, before func(), som
 	}, &r)
 }
 
-// How many bytes before they are read lines are fetched: the processor fetches ahead by
-// itself, but not far enough, and less so where rows do not follow one another.
+// The prefetch distance in bytes: the hardware prefetcher's is too short, even more so where
+// rows are not contiguous.
 const ahead, aheadApart = 2 << 10, 4 << 10
 
-// unaligned is the unaligned load of a vector of a width.
+// unaligned is the unaligned load for a vector's width.
 func unaligned(width int, from, to Op) {
 	if width == 64 {
 		VMOVDQU64(from, to)

@@ -8,18 +8,17 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// Where simd.Shuffle has two more tables of 16 bytes: the last 8 bytes of a group,
-// and a group from its first and last 8 bytes.
+// Offsets of two more tables of 16 bytes in simd.Shuffle: the last 8 bytes of a group, and a
+// group from its first and last 8 bytes.
 const (
 	fieldTail  = fieldShuffles + 16
 	fieldWords = fieldShuffles + 32
 )
 
-// pickAVX2 writes Rows.Pick for groups of 8 to 16 bytes that span some vectors of
-// 16: each is shuffled so that it gives its bytes of the result, and zeros. What is
-// read and written beyond a group is the row's, as long as enough of that is left.
-// Then come groups of which neither is, and the last one begins as much earlier as
-// it takes to be whole.
+// pickAVX2 writes Rows.Pick for groups of 8 to 16 bytes that span some vectors of 16: each is
+// shuffled to its bytes of the result, and zeros. Bytes read and written beyond a group belong
+// to the row, as long as enough of it is left. The remaining groups read and write nothing
+// beyond, and the last one begins earlier, so that it is whole.
 func pickAVX2(count int) {
 	name := fmt.Sprintf("pick%dAVX2", count)
 	TEXT(name, NOSPLIT, shuffleSignature)
@@ -111,10 +110,9 @@ func pickAVX2(count int) {
 	nextRow(d, s, rows)
 }
 
-// spreadAVX2 writes Rows.Spread for elements of a word of w bytes, and for such of
-// less than two words, which are a first and a last one. AVX2 has no stores of some
-// bytes of a vector, so it is a store for each word; those below 8 bytes come from
-// registers of 8.
+// spreadAVX2 writes Rows.Spread for elements of a word of w bytes, and for elements of less
+// than two words, moved as a first and a last one. AVX2 cannot store single bytes of a vector,
+// so each word has its own store; words below 8 bytes come from registers of 8.
 func spreadAVX2(w int) {
 	name := fmt.Sprintf("spread%dAVX2", w)
 	TEXT(name, NOSPLIT, shuffleSignature)

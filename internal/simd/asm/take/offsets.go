@@ -10,8 +10,8 @@ import (
 	"github.com/restride/restride/internal/simd/asm/emit"
 )
 
-// fetched is how many indices ahead they are fetched: a block of them, so that they
-// come while the rows that the one before names are moved.
+// fetched is the prefetch distance of indices: a block, so that they arrive while the rows of
+// the previous block are moved.
 const fetched = 1 << 10
 
 // offsets writes Takes.Offsets32 and 64.
@@ -42,7 +42,7 @@ func offsets(v emit.Vec, bits int) {
 		negative(v, i, zero, up)
 		emit.And(extent, up)
 		VPADDQ(up, i, i)
-		// The sign of an index, and of how far it is from the last one.
+		// The sign of an index, and of its distance to the last one.
 		VPSUBQ(i, most, up)
 		emit.Or(i, wrong)
 		emit.Or(up, wrong)
@@ -70,7 +70,7 @@ func offsets(v emit.Vec, bits int) {
 	RET()
 }
 
-// splat returns a parameter in all words of a vector.
+// splat returns a vector with a parameter in all words.
 func splat(v emit.Vec, name string) reg.VecVirtual {
 	r, x := v.Reg(), XMM()
 	VMOVQ(emit.Arg(name), x)
@@ -95,7 +95,7 @@ func ones(v emit.Vec, r reg.VecVirtual) {
 	}
 }
 
-// negative sets mask to all bits where i is below zero, and to none elsewhere.
+// negative sets mask to ones where i is below zero, and to zeros elsewhere.
 func negative(v emit.Vec, i, zero, mask reg.VecVirtual) {
 	if v == emit.AVX512 {
 		VPSRAQ(Imm(63), i, mask)

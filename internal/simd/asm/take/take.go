@@ -10,14 +10,14 @@ import (
 	"github.com/restride/restride/internal/simd/asm/emit"
 )
 
-// taker has what the loops over rows share.
+// taker is shared by the loops over rows.
 type taker struct {
 	v                                   emit.Vec
 	d, s, offsets, step, size, n, ahead reg.GPVirtual
 }
 
-// take writes Takes.Take: a loop for each size of short rows, and two for those of a
-// line and more.
+// take writes Takes.Take: a loop for each size of short rows, and two for rows of a line and
+// more.
 func take(v emit.Vec) {
 	name := v.Name("take")
 	TEXT(name, NOSPLIT, "func(dst, src *byte, offsets *int64, dStep, size, n, ahead int64, past bool)")
@@ -55,7 +55,7 @@ func take(v emit.Vec) {
 	RET()
 }
 
-// loop writes a loop over the rows, of which body does several at a time.
+// loop writes a loop over the rows; body moves several at a time.
 func (t taker) loop(label string, rows int, body func()) {
 	if rows > 1 {
 		SUBQ(Imm(uint64(rows)), t.n)
@@ -82,8 +82,8 @@ func (t taker) from(offset reg.GPVirtual, off int) Mem {
 	return Mem{Base: t.s, Index: offset, Scale: 1, Disp: off}
 }
 
-// fetch begins to fetch the row that comes ahead rows after one whose offset is at a
-// byte of the offsets, and returns where that is.
+// fetch prefetches the row ahead rows after the one whose offset is at a byte of the offsets,
+// and returns its address.
 func (t taker) fetch(off int) (from reg.GPVirtual) {
 	from = GP64()
 	MOVQ(Mem{Base: t.offsets, Index: t.ahead, Scale: 8, Disp: off}, from)
@@ -92,7 +92,7 @@ func (t taker) fetch(off int) (from reg.GPVirtual) {
 	return from
 }
 
-// words moves rows that are one word, and fetches none where that is 0 rows ahead.
+// words moves rows that are one word, and prefetches none if the distance is 0 rows.
 func (t taker) words(bytes int) {
 	label := fmt.Sprint("word", bytes)
 	Label(label)
@@ -132,8 +132,7 @@ func (t taker) fourWords(bytes int, three reg.GPVirtual, fetch bool) {
 	LEAQ(Mem{Base: t.d, Index: t.step, Scale: 4}, t.d)
 }
 
-// twoWords moves rows of more than one word, and less than two, as a first and a last
-// one.
+// twoWords moves rows of more than one word and less than two, as a first and a last one.
 func (t taker) twoWords(bytes int) {
 	label := fmt.Sprint("two", bytes)
 	Label(label)
@@ -150,7 +149,7 @@ func (t taker) twoWords(bytes int) {
 	})
 }
 
-// long moves rows of a line and more, the last of a row's lines over the one before.
+// long moves rows of a line and more; a row's last line may overlap the previous one.
 func (t taker) long() {
 	last := GP64()
 	MOVQ(t.size, last)
@@ -170,7 +169,7 @@ func (t taker) long() {
 	})
 }
 
-// past moves rows of whole lines past the caches.
+// past moves rows of whole lines, bypassing the caches.
 func (t taker) past() {
 	Label("pastloop")
 	from, later, i := t.row()
@@ -186,9 +185,9 @@ func (t taker) past() {
 	JNZ(LabelRef("pastloop"))
 }
 
-// row returns where a row is and where one that comes later, and zero, and begins to fetch
-// the latter by the line of its last byte. The others are fetched as this row's are moved:
-// all at once they would wait for one another.
+// row returns the address of a row, of a later one, and zero, and prefetches the latter's last
+// line. Its other lines are prefetched as this row's are moved: together they would stall one
+// another.
 func (t taker) row() (from, later, i reg.GPVirtual) {
 	from, i = GP64(), GP64()
 	later = t.fetch(0)

@@ -10,16 +10,15 @@ import (
 	"github.com/restride/restride/internal/simd/asm/emit"
 )
 
-// transposer describes a kernel that transposes blocks within registers. With e the
-// elements in 16 bytes, register r takes 16 bytes of each of rows r, r+e, r+2e, ...,
-// one in each 128-bit lane. What is left to do is a transpose of e by e elements,
-// the same one in every lane, by instructions that interleave: register c then has
-// column c of all these rows, in their order.
+// transposer describes a kernel that transposes blocks within registers. With e the elements in
+// 16 bytes, register r holds 16 bytes of each of rows r, r+e, r+2e, ..., one in each 128-bit
+// lane. The rest is a transpose of e by e elements, the same in every lane, by interleaving
+// instructions: register c then has column c of all these rows, in their order.
 type transposer struct {
 	size  int // bytes of an element
 	lanes int // 16 bytes each: 1, 2 or 4
 
-	fetch nextRows // of those with 2 lanes and more
+	fetch nextRows // for those with 2 or more lanes
 }
 
 func (t transposer) fetches() bool { return t.lanes > 1 }
@@ -28,11 +27,11 @@ func (t transposer) name() string {
 	return fmt.Sprintf("transpose%dx%d", t.size*8, t.lanes*128)
 }
 
-// rows is how many rows of the source a block has.
+// rows is the number of rows of the source in a block.
 func (t transposer) rows() int { return 16 / t.size * t.lanes }
 
-// write writes the loops: over the rows, a block's at a time, and within over the
-// columns. The last block of columns overlaps the one before.
+// write writes the loops: over blocks of rows, and within over columns. The last block of
+// columns overlaps the previous one.
 func (t transposer) write() {
 	e := 16 / t.size
 	TEXT(t.name(), NOSPLIT, "func(dst *byte, stride int64, src *byte, rows *int64, m, n int64, fetch *byte, fetched *int64)")
@@ -76,7 +75,7 @@ func (t transposer) write() {
 	t.next(rows, dst, m)
 }
 
-// next goes on to the next rows, or ends.
+// next advances to the next rows, or ends.
 func (t transposer) next(rows, dst Register, m Mem) {
 	Label("next")
 	ADDQ(U32(uint32(8*t.rows())), rows)
@@ -87,8 +86,8 @@ func (t transposer) next(rows, dst Register, m Mem) {
 	RET()
 }
 
-// block writes the transpose of one block: of the registers that row gives, 16 bytes of
-// rows r, r+e, and so on, in the given part of the block's rows, each to store.
+// block writes the transpose of one block: of the registers from row, 16 bytes of rows r, r+e,
+// and so on, in the given part of the block's rows, each to store.
 func (t transposer) block(parts int, row func(r, part int) VecVirtual, store func(c, part int, v VecVirtual)) {
 	e, in := 16/t.size, lanes(t.lanes)
 	if e < 16 || t.lanes == 4 {
@@ -116,8 +115,8 @@ func (t transposer) block(parts int, row func(r, part int) VecVirtual, store fun
 	}
 }
 
-// rowsAt returns what loads rows of the source, of which rows has the offsets from s: each,
-// or every second or fourth one.
+// rowsAt returns a function that loads rows of the source, whose offsets from s are in rows:
+// each, or every second or fourth one.
 func (t transposer) rowsAt(s, rows Register, every int) func(r, part int) VecVirtual {
 	e, in := 16/t.size, lanes(t.lanes)
 	return func(r, part int) VecVirtual {
@@ -130,8 +129,8 @@ func (t transposer) rowsAt(s, rows Register, every int) func(r, part int) VecVir
 	}
 }
 
-// columnsAt returns what stores columns as rows, of which the first is at d. It moves d to
-// the row after the last one.
+// columnsAt returns a function that stores columns as rows, the first at d. It moves d to the
+// row after the last one.
 func (t transposer) columnsAt(d, stride, stride3 Register, past bool, before, after func(c int)) func(c, part int, v VecVirtual) {
 	e := 16 / t.size
 	return func(c, _ int, v VecVirtual) {

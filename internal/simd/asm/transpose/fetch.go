@@ -8,7 +8,7 @@ import (
 	"github.com/restride/restride/internal/simd/asm/emit"
 )
 
-// argument is where a parameter is, for those that are not worth a register.
+// argument is the address of a parameter, for those that are not worth a register.
 func argument(name string) Mem {
 	b, err := Param(name).Resolve()
 	if err != nil {
@@ -17,15 +17,15 @@ func argument(name string) Mem {
 	return b.Addr
 }
 
-// nextRows are what a kernel fetches meanwhile: lines of the next block's rows, a few at a
-// time. They go to the second cache, since the first can wait for too few of them.
+// nextRows are the lines that a kernel prefetches meanwhile: lines of the next block's rows, a
+// few at a time. They go to the second cache, as the first can wait for too few of them.
 type nextRows struct {
 	base, row GPVirtual // the line of the first row, and the next row's place in the table
 	end       Mem       // of the table
 	rows      int       // at a time
 }
 
-// newNextRows begins, for blocks of so many rows by 16 bytes.
+// newNextRows begins, for blocks of the given number of rows by 16 bytes.
 func newNextRows(rows int) nextRows {
 	f := nextRows{GP64(), GP64(), AllocLocal(8), (rows + 3) / 4}
 	MOVQ(argument("m"), f.row)
@@ -37,7 +37,7 @@ func newNextRows(rows int) nextRows {
 	return f
 }
 
-// some fetches a line of a quarter of the rows.
+// some prefetches a line of a quarter of the rows.
 func (f nextRows) some() {
 	fetchSome(f.base, f.row, f.end, f.rows, func() {
 		Load(Param("fetched"), f.row)
@@ -45,8 +45,8 @@ func (f nextRows) some() {
 	})
 }
 
-// fetchSome fetches a line of some rows of a block, a quarter of them: lines have four times
-// the 16 bytes of a row that a kernel does meanwhile. After the last rows, next goes on to other
+// fetchSome prefetches a line of a quarter of a block's rows: a line has four times the 16
+// bytes per row that a kernel moves meanwhile. After the last rows, next advances to other
 // lines.
 func fetchSome(base, row GPVirtual, end Mem, rows int, next func()) {
 	TESTQ(base, base)
@@ -63,11 +63,11 @@ func fetchSome(base, row GPVirtual, end Mem, rows int, next func()) {
 	Label("fetched")
 }
 
-// lead is how many bytes of all rows of a block a cursor is ahead.
+// lead is a cursor's distance, in bytes of all rows of a block.
 const lead = 16 << 10
 
-// cursor is what a kernel fetches that reads blocks of rows from one end to the other: the
-// lines that it will read some time later, and in the end the first ones of the next call.
+// cursor prefetches for a kernel that reads blocks of rows from one end to the other: the lines
+// that it will read some time later, and in the end the first ones of the next call.
 type cursor struct {
 	base, row       GPVirtual
 	begin, end      Mem // of the rows
@@ -76,7 +76,7 @@ type cursor struct {
 	rows            int // of a block
 }
 
-// newCursor begins, for blocks of so many rows of elements of size bytes.
+// newCursor begins, for blocks of the given number of rows of elements of size bytes.
 func newCursor(rows, size int) cursor {
 	local := func() Mem { return AllocLocal(8) }
 	c := cursor{GP64(), GP64(), local(), local(), local(), local(), local(), local(), rows}
@@ -103,7 +103,7 @@ func newCursor(rows, size int) cursor {
 	return c
 }
 
-// start sets the ends of all rows, the first of which are at base and row.
+// start sets the ends of all rows; the first ones are at base and row.
 func (c cursor) start() {
 	at := GP64()
 	MOVQ(c.base, c.begin)
@@ -122,8 +122,8 @@ func (c cursor) block() {
 	MOVQ(at, c.rowsEnd)
 }
 
-// line goes on to the next line of all rows of a block, to the next block, or to the next
-// call; then to nothing, which is base 0.
+// line advances to the next line of all rows of a block, to the next block, or to the next
+// call; then to nothing: base is 0.
 func (c cursor) line(name string) {
 	ADDQ(Imm(emit.Line), c.base)
 	MOVQ(c.rowsEnd, c.row)
@@ -146,12 +146,12 @@ func (c cursor) line(name string) {
 	Label(name + "line")
 }
 
-// some fetches a line of a quarter of a block's rows.
+// some prefetches a line of a quarter of a block's rows.
 func (c cursor) some() {
 	fetchSome(c.base, c.row, c.rowsEnd, c.rows/4, func() { c.line("fetch") })
 }
 
-// fetchRows writes the kernel that fetches pieces of rows, where a table says.
+// fetchRows writes the kernel that prefetches pieces of rows at the offsets in a table.
 func fetchRows() {
 	TEXT("fetchRows", NOSPLIT, "func(src *byte, rows *int64, m, size int64)")
 	Doc("fetchRows is Transposes.FetchRows.")

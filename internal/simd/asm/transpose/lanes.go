@@ -13,8 +13,8 @@ type lanes int
 
 func (n lanes) register() VecVirtual { return emit.Vec(16 * n).Reg() }
 
-// load reads 16 bytes to a lane. Lane 0 comes first: it goes to all, which is as
-// cheap.
+// load reads 16 bytes to a lane. Lane 0 comes first: its load fills all lanes, at the same
+// cost.
 func (n lanes) load(from Mem, lane int, to VecVirtual) {
 	switch {
 	case n == 1:
@@ -49,9 +49,8 @@ func (n lanes) interleave(a, b VecVirtual, by instruction) VecVirtual {
 	return c
 }
 
-// transpose transposes the elements that the lanes of v have, and calls store with
-// the columns in their order. Pairs of rows become rows of half the columns, whose
-// elements are pairs.
+// transpose transposes the elements in the lanes of v, and calls store with the columns in
+// their order. Pairs of rows become rows of half the columns, whose elements are pairs.
 func (n lanes) transpose(size int, v []VecVirtual, store func(VecVirtual)) {
 	if len(v) == 1 {
 		store(v[0])

@@ -13,12 +13,12 @@ import (
 // packer describes a kernel that transposes elements of 2 or 4 bits. With per elements in
 // a byte, the rows k, k+per, k+2*per and so on are a set, whose bytes are transposed into
 // a buffer. Column c of each set then has the elements c*per to c*per+per-1 of its rows, and
-// what is left to do is a transpose of per by per elements, one from each set in each byte.
+// the rest is a transpose of per by per elements, one from each set in each byte.
 type packer struct {
 	transposer      // of bytes
 	width      int  // bits of an element
-	past       bool // past the caches, by lines
-	staged     bool // lines of all rows are first brought together
+	past       bool // bypassing the caches, by lines
+	staged     bool // lines of all rows are collected first
 }
 
 func (p packer) name() string {
@@ -34,7 +34,7 @@ func (p packer) name() string {
 
 func (p packer) per() int { return 8 / p.width }
 
-// parts is how many registers a row of the destination has in a block.
+// parts is the number of registers for a row of the destination in a block.
 func (p packer) parts() int {
 	if p.past {
 		return 4 / p.lanes
@@ -42,12 +42,12 @@ func (p packer) parts() int {
 	return 1
 }
 
-// unit is the bytes of a row of the destination in a block, and rows the rows of the source.
+// unit is the number of bytes of a row of the destination in a block, and rows the number of
+// rows of the source.
 func (p packer) unit() int { return 16 * p.lanes * p.parts() }
 func (p packer) rows() int { return p.unit() * p.per() }
 
-// set is the bytes of the buffer that a set has. The sets' are followed by the lines that
-// are brought together.
+// set is the number of bytes of a set in the buffer. The collected lines follow the sets.
 func (p packer) set() int { return 16 * p.unit() }
 
 func (p packer) write() {
@@ -108,8 +108,8 @@ func (p packer) write() {
 	RET()
 }
 
-// sets transposes the bytes of 16 columns of each set. The rows of one are step bytes in at
-// after those of the one before.
+// sets transposes the bytes of 16 columns of each set. The rows of each set in at are step
+// bytes behind the previous set's.
 func (p packer) sets(work, at Register, step int, row func(r, part int) VecVirtual) {
 	to, end := GP64(), GP64()
 	MOVQ(work, to)
@@ -125,8 +125,8 @@ func (p packer) sets(work, at Register, step int, row func(r, part int) VecVirtu
 	SUBQ(U32(uint32(step*p.per())), at)
 }
 
-// flush writes the rows of columns from the one at first on, per of each. It moves d to the row
-// after the last one.
+// flush writes the rows of columns from first on, per of each. It moves d to the row after the
+// last one.
 func (p packer) flush(d, stride, work, first Register) {
 	in, vec := lanes(p.lanes), emit.Vec(16*p.lanes)
 	masks := map[int]VecVirtual{4: vec.Splat8(0x0f)}
@@ -164,7 +164,7 @@ func (p packer) flush(d, stride, work, first Register) {
 	JNE(LabelRef("flush"))
 }
 
-// overlap goes on to the next columns. The last ones may overlap those before, whose rows
+// overlap advances to the next columns. The last ones may overlap the previous ones, whose rows
 // are not written again.
 func (p packer) overlap(s, left, work, first Register) {
 	JZ(LabelRef("next"))
@@ -180,7 +180,7 @@ func (p packer) overlap(s, left, work, first Register) {
 	JMP(LabelRef("again"))
 }
 
-// stage brings a line of each row together. The last lines may overlap those before.
+// stage collects a line of each row. The last lines may overlap the previous ones.
 func (p packer) stage(s, rows, work, d, stride, left Register) {
 	CMPQ(left, Imm(emit.Line))
 	JGE(LabelRef("whole"))
@@ -214,7 +214,7 @@ func (p packer) stage(s, rows, work, d, stride, left Register) {
 	JNE(LabelRef("stage"))
 }
 
-// exchange swaps the high bits of each group of 2*shift in a with the low ones in b. mask has
+// exchange swaps the high bits of each group of 2*shift in a with the low bits in b. mask has
 // ones in the low bits of groups.
 func (n lanes) exchange(a, b VecVirtual, shift int, mask VecVirtual) {
 	x := n.register()

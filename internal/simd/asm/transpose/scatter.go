@@ -10,8 +10,8 @@ import (
 	"github.com/restride/restride/internal/simd/asm/emit"
 )
 
-// scatterRows writes the kernel that copies rows from a buffer to where a table says: heads and
-// tails that share a line with others in the cache, whole lines past it.
+// scatterRows writes the kernel that copies rows from a buffer to the places in a table: heads
+// and tails that share a line with others through the cache, whole lines bypassing it.
 func scatterRows(n int) {
 	in, name := lanes(n), emit.Vec(n*16).Name("scatterRows")
 	TEXT(name, NOSPLIT, "func(dst *byte, tab *int64, src *byte, stride, run, n int64)")
@@ -27,8 +27,7 @@ func scatterRows(n int) {
 	ADDQ(dst, d)
 	MOVQ(src, s)
 	MOVQ(run, left)
-	// The head: as many bytes as are missing to a whole line, by the bits of that
-	// number.
+	// The head: the bytes up to the next whole line, by the bits of their number.
 	XORL(head.As32(), head.As32())
 	SUBQ(d, head)
 	ANDQ(Imm(63), head)

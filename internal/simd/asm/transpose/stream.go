@@ -10,15 +10,15 @@ import (
 	"github.com/restride/restride/internal/simd/asm/emit"
 )
 
-// streamer describes a kernel that transposes past the caches: a block has as many rows as
-// a line of the destination has elements. With two lanes halves of lines come from
-// registers, and 16 bytes' columns are put together in a buffer. It reads every row from
-// one end to the other, and fetches what comes later.
+// streamer describes a kernel that transposes, bypassing the caches: a block has as many rows
+// as a line of the destination has elements. With two lanes, halves of lines come from
+// registers, and the columns of 16 bytes are assembled in a buffer. It reads every row from one
+// end to the other, and prefetches.
 type streamer struct {
 	transposer
-	staged bool // lines of all rows are first brought together
-	few    bool // of fewer columns than 16 bytes have
-	placed bool // to rows where a table says
+	staged bool // lines of all rows are collected first
+	few    bool // fewer columns than 16 bytes have
+	placed bool // to rows at the places in a table
 }
 
 // direct reports whether lines go to the destination from registers.
@@ -38,10 +38,10 @@ func (t streamer) name() string {
 	return name
 }
 
-// rows is how many rows of the source a block has.
+// rows is the number of rows of the source in a block.
 func (t streamer) rows() int { return emit.Line / t.size }
 
-// The buffer has the lines that are put together, and then those of the source.
+// The buffer has the lines that are assembled, and then the source's.
 const stageAt = 16 * emit.Line
 
 func (t streamer) write() {
@@ -69,7 +69,7 @@ func (t streamer) write() {
 	c := newCursor(t.rows(), t.size)
 
 	Label("block")
-	d, s, left := GP64(), GP64(), GP64() // d: where the next row of the destination is, or is told
+	d, s, left := GP64(), GP64(), GP64() // d: the address of the next row of the destination, or of its table entry
 	if t.placed {
 		Load(Param("tab"), d)
 	} else {
@@ -78,7 +78,7 @@ func (t streamer) write() {
 	MOVQ(src, s)
 	MOVQ(n, left)
 	row := t.rowsAt(s, rows, 1)
-	from := GP64() // the quarter of the lines that were brought together
+	from := GP64() // the quarter of the collected lines
 	if t.staged {
 		Label("lines")
 		t.stage(s, rows, work, d, stride, left)
@@ -88,7 +88,7 @@ func (t streamer) write() {
 
 	Label("columns")
 	c.some()
-	first := work // of the lines that are put together, but for the last block of columns
+	first := work // the assembled lines, except for the last block of columns
 	if !t.direct() && !t.staged {
 		first = GP64()
 		MOVQ(work, first)
@@ -139,7 +139,7 @@ func (t streamer) writeFew(dst, src, m, n Mem, stride, stride3, rows, work Regis
 	t.next(rows, dst, m)
 }
 
-// next goes on to the next rows, or ends.
+// next advances to the next rows, or ends.
 func (t streamer) next(rows Register, dst, m Mem) {
 	Label("next")
 	ADDQ(U32(uint32(8*t.rows())), rows)
@@ -150,8 +150,8 @@ func (t streamer) next(rows Register, dst, m Mem) {
 	RET()
 }
 
-// overlap goes on to the next columns. The last ones may overlap those before, whose lines
-// are not written again.
+// overlap advances to the next columns. The last ones may overlap the previous ones, whose
+// lines are not written again.
 func (t streamer) overlap(d, s, left, stride, stride3, first, work Register, row func(r, part int) VecVirtual) {
 	e := 16 / t.size
 	JZ(LabelRef("next"))
@@ -190,7 +190,7 @@ func (t streamer) overlap(d, s, left, stride, stride3, first, work Register, row
 	}))
 }
 
-// stage brings a line of each row together. The last lines may overlap those before.
+// stage collects a line of each row. The last lines may overlap the previous ones.
 func (t streamer) stage(s, rows, work, d, stride, left Register) {
 	all := 64 / t.size
 	CMPQ(left, Imm(uint64(all)))
@@ -219,7 +219,7 @@ func (t streamer) stage(s, rows, work, d, stride, left Register) {
 	}
 }
 
-// rowsIn is rowsAt for rows whose lines were brought together.
+// rowsIn is rowsAt for rows whose lines were collected.
 func (t transposer) rowsIn(from Register, every int) func(r, part int) VecVirtual {
 	e, in := 16/t.size, lanes(t.lanes)
 	return func(r, part int) VecVirtual {
@@ -231,14 +231,14 @@ func (t transposer) rowsIn(from Register, every int) func(r, part int) VecVirtua
 	}
 }
 
-// columnsIn returns what stores parts of columns as parts of lines.
+// columnsIn returns a function that stores parts of columns as parts of lines.
 func (t streamer) columnsIn(work Register) func(c, part int, v VecVirtual) {
 	return func(c, part int, v VecVirtual) {
 		emit.Write(v, Mem{Base: work, Disp: c*emit.Line + part*16*t.lanes}, false)
 	}
 }
 
-// lineAt returns where the i-th of the lines is that are put together.
+// lineAt returns the address of the i-th assembled line.
 func (t streamer) lineAt(work Register, i int) Register {
 	at := GP64()
 	LEAQ(Mem{Base: work, Disp: i * emit.Line}, at)

@@ -8,8 +8,8 @@ import (
 	"github.com/restride/restride/internal/simd/asm/emit"
 )
 
-// permute3 describes a kernel that makes three vectors of three others, any byte from any
-// of them, as tables say.
+// permute3 describes a kernel that computes three vectors from three others, any byte from any
+// of them, by tables.
 type permute3 struct {
 	lanes  int // 1 or 4
 	stream bool
@@ -28,8 +28,8 @@ func (m permute3) write() {
 	src, sGap, sStep := Load(Param("src"), GP64()), Load(Param("sGap"), GP64()), Load(Param("sStep"), GP64())
 	tab, n := Load(Param("tab"), GP64()), Load(Param("n"), GP64())
 
-	// Of a result: with 64 bytes the bytes of two sources, those of the third, and
-	// which these are; with 16, those of each source, where 0x80 is none.
+	// For each result: with 64 bytes the bytes of two sources, the bytes of the third, and
+	// their mask; with 16, the bytes of each source, where 0x80 is none.
 	tables := make([][]VecVirtual, 3)
 	masks := []Op{K(), K(), K()}
 	at := 0
@@ -81,7 +81,7 @@ func (m permute3) write() {
 }
 
 // split3Lines writes Threes.Split3Lines, with two vectors of 16 bytes in the lanes of a
-// register: of each result a whole line at a time.
+// register: a whole line of each result at a time.
 func split3Lines() {
 	TEXT("split3LinesAVX2", NOSPLIT, "func(dst *byte, dGap int64, src *byte, tab *byte, lines int64)")
 	Doc("split3LinesAVX2 is Threes.Split3Lines.")
@@ -127,5 +127,5 @@ func split3Lines() {
 	RET()
 }
 
-// splitAhead is how many bytes before they are read lines are fetched.
+// splitAhead is the prefetch distance in bytes.
 const splitAhead = 2 << 10
