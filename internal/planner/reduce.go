@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"github.com/restride/restride/device"
-	"github.com/restride/restride/internal/nest"
 	"github.com/restride/restride/internal/indexing"
+	"github.com/restride/restride/internal/nest"
 	"github.com/restride/restride/internal/numeric"
 	"github.com/restride/restride/layout"
 )

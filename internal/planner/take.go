@@ -4,8 +4,8 @@ import (
 	"encoding/binary"
 	"slices"
 
-	"github.com/restride/restride/internal/nest"
 	"github.com/restride/restride/internal/indexing"
+	"github.com/restride/restride/internal/nest"
 	"github.com/restride/restride/layout"
 )
 
