@@ -39,23 +39,8 @@ func prepareShape(d *definition, attrs Attrs) (kernel, error) {
 		if toEnd {
 			to = clampAxis(end, rank)
 		}
-		from = min(from, to)
-		dims := c.x.AppendDims(make([]int64, 0, rank))[from:to]
-		return c.facts(dims, to-from)
+		return c.set(c.x.Extents(int(min(from, to)), int(to)))
 	}, nil
-}
-
-// facts makes output 0 of the call: what is known of input 0 without its elements, on
-// tensor.Host.
-func (c *call) facts(values []int64, dims ...int64) error {
-	seen, err := c.x.WithLayout(c.d.name, c.x.Layout()) // no view of a released tensor
-	if err != nil {
-		return err
-	}
-	if err := seen.Release(); err != nil {
-		return err
-	}
-	return c.set(tensor.FromHost(values, dims...))
 }
 
 // clampAxis resolves an axis that may count from the end and lie outside.
@@ -67,5 +52,14 @@ func clampAxis(axis, rank int64) int64 {
 }
 
 func prepareSize(*definition, Attrs) (kernel, error) {
-	return func(c *call) error { return c.facts([]int64{c.x.Count()}, []int64{}...) }, nil
+	return func(c *call) error {
+		none, err := c.x.Extents(0, 0) // not of a released tensor
+		if err != nil {
+			return err
+		}
+		if err := none.Release(); err != nil {
+			return err
+		}
+		return c.set(tensor.FromHost([]int64{c.x.Count()}, []int64{}...))
+	}, nil
 }

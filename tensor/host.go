@@ -50,6 +50,28 @@ func wrap(op string, t layout.DType, data []byte, n int64, dims []int64, borrowe
 	return own(Host(), &memory{buffer: cpu.Wrap(data), borrowed: borrowed}, t, l), nil
 }
 
+// Extents returns the extents of axes [from, to) as an int64 tensor of one axis on Host. It
+// neither reads the elements nor waits for the stream.
+func (t *Tensor) Extents(from, to int) (*Tensor, error) {
+	const op = "Extents"
+	if t == nil {
+		return nil, nilTensor(op)
+	}
+	if t.released.Load() {
+		return nil, t.fail(op, ErrReleased)
+	}
+	if from < 0 || to < from || to > t.Rank() {
+		return nil, t.fail(op, layout.Errorf(device.ErrInvalid, op, "axes %d to %d of %d", from, to, t.Rank()))
+	}
+	dims := t.layout.AppendDims(make([]int64, 0, t.Rank()))[from:to]
+	out, err := wrap(op, layout.Int64, bytesOfSlice(dims), int64(len(dims)), []int64{int64(len(dims))}, false)
+	if err != nil {
+		return nil, err
+	}
+	t.stream.report(op, Verdict{}, t.dtype, &t.layout, &out.layout)
+	return out.publish(), nil
+}
+
 // maxInts bounds what AppendInts returns: a tensor that repeats one element
 // could ask for more than any memory.
 const maxInts = 1 << 24

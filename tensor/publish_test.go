@@ -214,7 +214,7 @@ func joined(err error, second *tensor.Tensor) error {
 
 // notOfScopes are exported functions whose results are in no scope of the stream's: those
 // of tensor.Host().
-var notOfScopes = map[string]bool{"FromHost": true, "FromHostBytes": true}
+var notOfScopes = map[string]bool{"Extents": true, "FromHost": true, "FromHostBytes": true}
 
 // A tensor is in a scope when it is complete, and not before: a scope that ends in the
 // middle of a call that makes one neither spoils the call nor releases the result.
