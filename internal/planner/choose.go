@@ -46,7 +46,7 @@ type refusal string
 const (
 	notNeeded    refusal = "an earlier kernel does it"
 	costsMore    refusal = "it costs more than the best kernel before it"
-	nearRoof     refusal = "the best kernel before it takes hardly longer than memory does"
+	nearRoof     refusal = "the best kernel before it is nearly as fast as memory"
 	noRoom       refusal = "no room for its parameters"
 	onlyCPU      refusal = "only targets that are CPUs have it"
 	onlyGPU      refusal = "targets that are CPUs do not have it"

@@ -95,7 +95,7 @@ func (s Spec) header() string {
 func file(name string) string {
 	text, err := kernels.Source.ReadFile("source/" + name)
 	if err != nil {
-		panic(fmt.Sprintf("kernels: %v", err)) // a form without a header: a test goes through all
+		panic(fmt.Sprintf("planner: %v", err)) // a form without a header: a test goes through all
 	}
 	return string(text)
 }

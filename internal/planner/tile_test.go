@@ -124,6 +124,7 @@ var loadHost = sync.OnceValues(func() (*host, error) {
 	if err := os.WriteFile(file, []byte(planner.Source(planner.Host, planner.Specs()...)+runner), 0o600); err != nil {
 		return nil, err
 	}
+	// Optimisation would cost more time here than it saves in the tests.
 	out, err := exec.Command("g++", "-std=c++17", "-Wall", "-Werror", "-Wno-unused-function", "-O0", "-shared", "-fPIC", "-o", so, file).CombinedOutput()
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s", err, out)
