@@ -2,12 +2,10 @@ package cuda
 
 import (
 	"encoding/binary"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"unsafe"
 
@@ -15,6 +13,7 @@ import (
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/device/devicetest"
+	"github.com/restride/restride/internal/cudasim"
 	"github.com/restride/restride/internal/dl"
 )
 
@@ -23,42 +22,20 @@ import (
 // gorgonia makes it find the simulator, and names it.
 func TestMain(m *testing.M) {
 	if os.Getenv(library) == "" && !gpuHere() {
-		if path, err := simulatorPath(); err == nil {
+		if path, err := cudasim.Path(); err == nil {
 			_ = os.Setenv(library, path)
 		}
 	}
 	os.Exit(m.Run())
 }
 
-const library = "RESTRIDE_LIBCUDA"
-
-// simulatorPath builds the simulator, once.
-var simulatorPath = sync.OnceValues(func() (string, error) {
-	for _, tool := range []string{"make", "g++"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			return "", fmt.Errorf("the simulator cannot be built: %w", err)
-		}
-	}
-	if _, err := os.Stat("simulator/Makefile"); err != nil { // a test binary on another machine
-		return "", fmt.Errorf("the simulator cannot be built: %w", err)
-	}
-	sources, _ := filepath.Glob("simulator/*")
-	for _, s := range sources {
-		_, _ = os.Stat(s) // so that go test's cache knows the dependencies
-	}
-	cmd := exec.Command("make", "cuda-sim")
-	cmd.Dir = ".."
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("make cuda-sim: %w\n%s", err, out)
-	}
-	return filepath.Abs("../build/cuda-sim/libcuda.so.1")
-})
+const library = cudasim.Variable
 
 // openTest opens the first device, or ends the test.
 func openTest(tb testing.TB) *Device {
 	tb.Helper()
 	if os.Getenv(library) == "" && !gpuHere() {
-		_, err := simulatorPath()
+		_, err := cudasim.Path()
 		devicetest.Require(tb, "cuda", err)
 	}
 	dev, err := OpenWith(0, Options{})
@@ -114,7 +91,7 @@ const child = "RESTRIDE_TEST_CHILD"
 // returns its output.
 func inChild(t *testing.T, test string, env ...string) (string, error) {
 	t.Helper()
-	path, err := simulatorPath()
+	path, err := cudasim.Path()
 	devicetest.Require(t, "compilers", err)
 	cmd := exec.Command(os.Args[0], "-test.run="+test, "-test.v", "-test.short", "-test.timeout=1h")
 	cmd.Env = append(os.Environ(), child+"=1", library+"="+path, "LD_LIBRARY_PATH="+filepath.Dir(path), "GORACE=exitcode=66", "RESTRIDE_SOAK=")

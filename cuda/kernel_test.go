@@ -15,6 +15,7 @@ import (
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/device/devicetest"
+	"github.com/restride/restride/internal/cudasim"
 	"github.com/restride/restride/internal/gpu/gputest"
 	"github.com/restride/restride/internal/planner"
 )
@@ -169,7 +170,7 @@ func TestLoadCubin(t *testing.T) {
 
 // TestKernelExample runs the example program on the simulator.
 func TestKernelExample(t *testing.T) {
-	path, err := simulatorPath()
+	path, err := cudasim.Path()
 	devicetest.Require(t, "compilers", err)
 	cmd := exec.Command("go", "run", "../examples/kernel/cuda")
 	cmd.Env = append(os.Environ(), library+"="+path)

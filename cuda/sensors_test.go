@@ -11,6 +11,7 @@ import (
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/device/devicetest"
+	"github.com/restride/restride/internal/cudasim"
 	"github.com/restride/restride/internal/gpu/gputest"
 )
 
@@ -102,7 +103,7 @@ func TestPoorNVML(t *testing.T) {
 		`, "{MHz:0, MemoryMHz:0, Celsius:0, Watts:0, HeldBack:[]string{\"power cap\"}}"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			path, err := simulatorPath()
+			path, err := cudasim.Path()
 			devicetest.Require(t, "compilers", err)
 			dir := t.TempDir()
 			require.NoError(t, os.Symlink(path, filepath.Join(dir, "libcuda.so.1")))

@@ -3,13 +3,10 @@ package pipeline_test
 import (
 	"context"
 	"encoding/binary"
-	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"sync"
 	"testing"
 	"time"
 
@@ -18,6 +15,7 @@ import (
 	_ "github.com/restride/restride"
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/device/devicetest"
+	"github.com/restride/restride/internal/cudasim"
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/pipeline"
 	"github.com/restride/restride/tensor"
@@ -79,24 +77,10 @@ func deadline(t *testing.T) context.Context {
 // simulator builds the simulated CUDA driver, once, or skips the test.
 func simulator(t *testing.T) string {
 	t.Helper()
-	path, err := simulatorPath()
+	path, err := cudasim.Path()
 	devicetest.Require(t, "cuda", err)
 	return path
 }
-
-var simulatorPath = sync.OnceValues(func() (string, error) {
-	for _, tool := range []string{"make", "g++"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			return "", fmt.Errorf("the simulator cannot be built: %w", err)
-		}
-	}
-	cmd := exec.Command("make", "cuda-sim")
-	cmd.Dir = ".."
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("make cuda-sim: %w\n%s", err, out)
-	}
-	return filepath.Abs("../build/cuda-sim/libcuda.so.1")
-})
 
 // onSimulator runs tests again on the simulator and returns their output.
 func onSimulator(t *testing.T, tests string, env ...string) (string, error) {
@@ -105,7 +89,7 @@ func onSimulator(t *testing.T, tests string, env ...string) (string, error) {
 		t.Skip("in a process of its own")
 	}
 	cmd := exec.Command(os.Args[0], "-test.run="+tests, "-test.v", "-test.short", "-test.timeout=300s")
-	cmd.Env = append(os.Environ(), child+"=1", "RESTRIDE_LIBCUDA="+simulator(t), "GORACE=exitcode=66")
+	cmd.Env = append(os.Environ(), child+"=1", cudasim.Variable+"="+simulator(t), "GORACE=exitcode=66")
 	cmd.Env = append(cmd.Env, env...)
 	out, err := cmd.CombinedOutput()
 	return string(out), err

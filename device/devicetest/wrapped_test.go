@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -15,6 +16,8 @@ import (
 	"github.com/restride/restride/cpu"
 	"github.com/restride/restride/cuda"
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/cudasim"
+	"github.com/restride/restride/internal/dl"
 	"github.com/restride/restride/opencl"
 )
 
@@ -34,6 +37,22 @@ func (d wrapped) NewQueue() (device.Queue, error) {
 }
 
 func (q wrappedQueue) Unwrap() device.Queue { return q.Queue }
+
+// openBackend opens the first device of a backend; without NVIDIA's driver, CUDA's is the
+// simulator's.
+func openBackend(t *testing.T, backend string) device.Device {
+	if backend == "cuda" && os.Getenv(cudasim.Variable) == "" {
+		if _, err := dl.Open("libcuda.so.1"); err != nil {
+			path, err := cudasim.Path()
+			Require(t, backend, err)
+			t.Setenv(cudasim.Variable, path)
+		}
+	}
+	dev, err := device.Open(backend)
+	Require(t, backend, err)
+	t.Cleanup(func() { require.NoError(t, dev.Close()) })
+	return dev
+}
 
 func has[T any](x any) bool { _, ok := x.(T); return ok }
 
@@ -83,9 +102,7 @@ func TestAbilitiesAreAll(t *testing.T) {
 func TestWrappersKeepAbilities(t *testing.T) {
 	for backend, least := range map[string]int{"cpu": 5, "opencl": 10, "cuda": 12} {
 		t.Run(backend, func(t *testing.T) {
-			dev, err := device.Open(backend)
-			Require(t, backend, err)
-			defer dev.Close()
+			dev := openBackend(t, backend)
 			around := wrapped{dev}
 			q, err := around.NewQueue()
 			require.NoError(t, err)
@@ -117,9 +134,7 @@ func TestWrapped(t *testing.T) {
 
 // A backend's own type, and what takes a queue, are found through wrappers, too.
 func TestWrappersOfDrivers(t *testing.T) {
-	dev, err := device.Open("cuda")
-	Require(t, "cuda", err)
-	defer dev.Close()
+	dev := openBackend(t, "cuda")
 	around := wrapped{dev}
 	own, ok := device.As[*cuda.Device](around)
 	require.True(t, ok)

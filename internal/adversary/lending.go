@@ -230,13 +230,15 @@ func (b borrower) step(o *loan) error {
 		return r.may(err)
 	case 4:
 		x, err := r.x.Alias()
-		if err == nil {
-			err = tensor.Keep(x)
-		}
 		if err != nil {
 			return r.may(err)
 		}
-		o.refs = append(o.refs, &ref{x, true})
+		alias := &ref{x: x}
+		if err := tensor.Keep(x); err != nil { // another goroutine may have closed its scope
+			return alias.may(err)
+		}
+		alias.kept = true
+		o.refs = append(o.refs, alias)
 		return nil
 	case 5:
 		o.refs = append(o.refs[:i], o.refs[i+1:]...)
