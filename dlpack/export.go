@@ -43,11 +43,8 @@ func Export(t *tensor.Tensor, o ExportOptions) (Capsule, error) {
 	if o.Unversioned && o.ReadOnly {
 		return Capsule{}, layout.Errorf(device.ErrUnsupported, op, "a capsule before DLPack 1.0 cannot say that memory is only to be read")
 	}
-	held, err := t.Alias()
+	held, err := t.Retain()
 	if err != nil {
-		return Capsule{}, layout.Named(op, err)
-	}
-	if err := tensor.Keep(held); err != nil { // the consumer's, not a scope's
 		return Capsule{}, layout.Named(op, err)
 	}
 	e := &export{tensor: held, queue: o.Queue}

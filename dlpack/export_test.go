@@ -2,6 +2,7 @@ package dlpack
 
 import (
 	"sync"
+	"sync/atomic"
 	"testing"
 	"unsafe"
 
@@ -110,6 +111,34 @@ func TestExportKeepsMemory(t *testing.T) {
 		assert.Zero(t, s.Device().Stats().Live)
 	}
 	dl.Call(m.deleter, 0)
+}
+
+// The capsule's reference is in no scope, however early another goroutine ends one.
+func TestBugExportRacesScope(t *testing.T) {
+	s, err := tensor.Open("cpu")
+	require.NoError(t, err)
+	defer s.Close()
+	x, err := tensor.FromSlice(s, []int8{1, 2})
+	require.NoError(t, err)
+	defer x.Release()
+	exported(t, x, ExportOptions{}).Delete()
+	var stop atomic.Bool
+	var other sync.WaitGroup
+	other.Go(func() {
+		for !stop.Load() {
+			assert.NoError(t, tensor.NewScope(s).Close())
+		}
+	})
+	for range 20000 {
+		var c Capsule
+		if c, err = Export(x, ExportOptions{}); err != nil {
+			break
+		}
+		require.NoError(t, c.Delete())
+	}
+	stop.Store(true)
+	other.Wait()
+	require.NoError(t, err)
 }
 
 func TestExportRefuses(t *testing.T) {

@@ -46,13 +46,10 @@ func (s *Session) Capture(ctx context.Context, inputs Values) (c *Captured, err 
 		if !ok || x == nil {
 			continue // no node reads its elements: of what is no tensor, only Identity takes it
 		}
-		if x, err = x.Alias(); err != nil {
+		if x, err = x.Retain(); err != nil {
 			return c, err
 		}
 		c.inputs = append(c.inputs, x)
-		if err = tensor.Keep(x); err != nil { // no scope's, but c's
-			return c, err
-		}
 	}
 	c.replay, err = q.Capture(func() error {
 		c.outputs, err = s.Run(ctx, inputs)

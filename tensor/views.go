@@ -68,6 +68,16 @@ func (t *Tensor) Alias() (*Tensor, error) {
 	return t.view(t.stream, "Alias", &t.layout, nil)
 }
 
+// Retain is Alias in no scope, as of what outlives the caller's: no other goroutine's
+// Scope.Close comes before it.
+func (t *Tensor) Retain() (*Tensor, error) {
+	const op = "Retain"
+	if t == nil {
+		return nil, nilTensor(op)
+	}
+	return t.reference(t.stream, op, &t.layout, nil)
+}
+
 // Reshape gives the elements new extents, in row-major order. One of them may
 // be -1: it is computed. The result is a view where strides can express it, and
 // a contiguous copy otherwise; Verdict says which.

@@ -229,16 +229,11 @@ func (b borrower) step(o *loan) error {
 		}
 		return r.may(err)
 	case 4:
-		x, err := r.x.Alias()
+		x, err := r.x.Retain()
 		if err != nil {
 			return r.may(err)
 		}
-		alias := &ref{x: x}
-		if err := tensor.Keep(x); err != nil { // another goroutine may have closed its scope
-			return alias.may(err)
-		}
-		alias.kept = true
-		o.refs = append(o.refs, alias)
+		o.refs = append(o.refs, &ref{x, true})
 		return nil
 	case 5:
 		o.refs = append(o.refs[:i], o.refs[i+1:]...)
