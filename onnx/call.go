@@ -20,14 +20,16 @@ type call struct {
 	out  []Value        // of the length that is wanted; the kernel sets them all
 	open bool           // the kernel may want more outputs than the fewest
 
-	ctx    context.Context
-	hook   *func(NodeReport)
-	stream *tensor.Stream // the session's
-	far    *tensor.Stream // the same, or the one that stands in for it in a plan
+	ctx     context.Context
+	hook    *func(NodeReport)
+	session *Session       // nil: constants are worked out, or a model is explained
+	far     *tensor.Stream // the session's, or the one that stands in for it in a plan
 
 	noText   bool             // strings are those of a plan, which does not know them
 	last     []bool           // of each input: nobody uses it after this call
 	mayDefer bool             // output 0 may be pending
+	into     *tensor.Tensor   // the memory that the caller named for output 0
+	later    []*tensor.Tensor // what lies in its buffer, and later steps use
 	temps    []*tensor.Tensor // to be released after the call
 	taken    int64            // of the process's budget, until the end of the call
 	sent     int64            // bytes of operands that were brought from the host to a device
@@ -60,6 +62,9 @@ func Run(op string, v Opset, attrs Attrs, inputs ...Value) ([]Value, error) {
 	}
 	return c.out, nil
 }
+
+// dry reports whether the call is of a plan.
+func (c *call) dry() bool { return c.session != nil && c.far != c.session.stream }
 
 // one runs an operator that has a function of its own, on a tensor: without what a call
 // by name allocates.

@@ -25,7 +25,7 @@ type Captured struct {
 // session's stream can be replayed: a node that moves elements between host and
 // device, or that takes an input of another stream, is an error. Nobody else may
 // use the session's stream meanwhile.
-func (s *Session) Capture(ctx context.Context, inputs Values) (c *Captured, err error) {
+func (s *Session) Capture(ctx context.Context, inputs Values, options ...RunOption) (c *Captured, err error) {
 	const op = "Session.Capture"
 	if s == nil {
 		return nil, nilSession(op)
@@ -52,7 +52,7 @@ func (s *Session) Capture(ctx context.Context, inputs Values) (c *Captured, err 
 		c.inputs = append(c.inputs, x)
 	}
 	c.replay, err = q.Capture(func() error {
-		c.outputs, err = s.Run(ctx, inputs)
+		c.outputs, err = s.Run(ctx, inputs, options...)
 		for _, v := range c.outputs {
 			if x, ok := v.(*tensor.Tensor); ok && err == nil {
 				err = tensor.Keep(x)

@@ -10,12 +10,11 @@ import (
 	"github.com/restride/restride/internal/quote"
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/onnx/model"
-	"github.com/restride/restride/tensor"
 )
 
-// compiler turns a graph into the steps of a Session.
+// compiler turns a graph into the steps of a program.
 type compiler struct {
-	s     *Session
+	p     *program
 	model *model.Model
 	graph *model.Graph
 	// explains: the session is not to run. What cannot be is opaque, and of constants
@@ -77,14 +76,14 @@ func nodeLabel(index int, op, name string) string {
 }
 
 // compile makes a session of a model.
-func (c *compiler) compile(s *Session, m *model.Model) error {
+func (c *compiler) compile(p *program, m *model.Model) error {
 	if m == nil || m.Graph == nil {
 		return invalidGraph("the model has none")
 	}
-	if err := budget.TakeFor(budget.Process(), s, "the session", sizeOfSession(m.Graph)); err != nil {
+	if err := budget.TakeFor(budget.Process(), p, "the session", sizeOfSession(m.Graph)); err != nil {
 		return err
 	}
-	c.s, c.model, c.graph = s, m, m.Graph
+	c.p, c.model, c.graph = p, m, m.Graph
 	c.maker, c.uses = map[string]*unit{}, map[string][]use{}
 	c.slots, c.large, c.hostSlots = map[string]int{}, map[string]bool{}, map[string]int{}
 	c.declareTypes()
@@ -295,7 +294,7 @@ func (c *compiler) nameValues() error {
 		}
 	}
 	for _, in := range c.graph.Inputs {
-		c.s.inputs = append(c.s.inputs, port{name: in.Name, slot: c.slots[in.Name], host: -1, typ: in.Type, optional: unfilled[in.Name] == nil})
+		c.p.inputs = append(c.p.inputs, port{name: in.Name, slot: c.slots[in.Name], host: -1, typ: in.Type, optional: unfilled[in.Name] == nil})
 	}
 	for _, u := range c.nodes {
 		u.outs = u.node.Outputs
@@ -395,17 +394,14 @@ func (c *compiler) sort() error {
 	return nil
 }
 
-// emit writes the session's steps: slots in place of names, and what each step
+// emit writes the program's steps: slots in place of names, and what each step
 // is the last to use.
 func (c *compiler) emit() error {
-	s := c.s
-	s.slots = len(c.slots) + len(c.hostSlots)
-	made := make([]bool, s.slots) // by a node: the run owns it
+	p := c.p
+	p.slots = len(c.slots) + len(c.hostSlots)
+	made := make([]bool, p.slots) // by a node: the run owns it
 	for _, u := range c.nodes {
-		st := step{d: u.d, kernel: u.kernel, captured: u.captured, group: u.group, trouble: u.trouble, name: u.node.Name, index: u.index, outputs: u.outs, home: s.stream, mayDefer: c.defers(u)}
-		if u.host {
-			st.home = tensor.Host()
-		}
+		st := step{d: u.d, kernel: u.kernel, captured: u.captured, group: u.group, trouble: u.trouble, name: u.node.Name, index: u.index, outputs: u.outs, host: u.host, mayDefer: c.defers(u)}
 		for _, name := range u.outs {
 			slot := -1
 			if name != "" {
@@ -424,35 +420,20 @@ func (c *compiler) emit() error {
 			}
 			st.in = append(st.in, slot)
 		}
-		s.steps = append(s.steps, st)
+		p.steps = append(p.steps, st)
 	}
 	if err := c.fold(); err != nil {
 		return err
 	}
-	for _, k := range s.constants {
+	for _, k := range p.constants {
 		made[k.slot] = false
 	}
-	keep := make([]bool, s.slots)
 	for _, out := range c.graph.Outputs {
 		slot := c.slots[out.Name]
-		keep[slot] = made[slot]
-		s.outputs = append(s.outputs, port{name: out.Name, slot: slot, typ: out.Type, made: made[slot]})
+		p.outputs = append(p.outputs, port{name: out.Name, slot: slot, typ: out.Type, made: made[slot]})
 	}
-	end := make([]*step, s.slots) // the last step that uses a slot
-	for i := range slices.Backward(s.steps) {
-		st := &s.steps[i]
-		for _, slot := range append(slices.Clone(st.in), st.out...) {
-			if slot >= 0 && made[slot] && !keep[slot] && end[slot] == nil {
-				end[slot] = st
-				st.free = append(st.free, slot)
-			}
-		}
-		st.last = make([]bool, len(st.in))
-		for k, slot := range st.in {
-			st.last[k] = slot >= 0 && end[slot] == st
-		}
-	}
-	return s.dropUnused()
+	p.findEnds(made)
+	return p.dropUnused()
 }
 
 // defers reports whether a node's output need not be made: its only user puts

@@ -161,7 +161,7 @@ type explainer struct {
 	out    *Explanation
 	call   call
 	made   []Value
-	opened []*Session
+	opened []*program
 }
 
 // checkGiven checks shapes against the inputs that they are of, and notes the extents
@@ -229,7 +229,7 @@ func (e *explainer) close() error {
 		errs = release(errs, v)
 	}
 	for _, s := range e.opened {
-		errs = append(errs, s.Close())
+		errs = append(errs, s.close())
 	}
 	return errors.Join(append(errs, e.on.Close())...)
 }

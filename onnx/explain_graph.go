@@ -18,7 +18,7 @@ type explained struct {
 	depth    int
 	graph    *model.Graph
 	declared map[string]model.Type
-	session  *Session
+	program  *program
 	values   []Value
 	fixed    []bool // slots of constants, and of what is made of these alone
 	room     room   // for more of these
@@ -37,7 +37,7 @@ func (e *explainer) graph(path string, depth int, g *model.Graph, inputs []Value
 			return nil, err
 		}
 	}
-	s := &Session{stream: e.on}
+	s := &program{stream: e.on}
 	e.opened = append(e.opened, s)
 	c := &compiler{explains: true, depth: depth}
 	if err := c.compile(s, within(e.model, g, captured)); err != nil {
@@ -46,7 +46,7 @@ func (e *explainer) graph(path string, depth int, g *model.Graph, inputs []Value
 		}
 		return nil, err
 	}
-	x := &explained{path: path, depth: depth, graph: g, declared: declaredIn(g), session: s, values: make([]Value, s.slots), fixed: make([]bool, s.slots), room: smallFolds}
+	x := &explained{path: path, depth: depth, graph: g, declared: declaredIn(g), program: s, values: make([]Value, s.slots), fixed: make([]bool, s.slots), room: smallFolds}
 	for _, c := range s.constants {
 		x.values[c.slot], x.fixed[c.slot] = c.value, true
 		x.room.grow(c.value)
@@ -71,8 +71,8 @@ func (e *explainer) graph(path string, depth int, g *model.Graph, inputs []Value
 
 // bind gives the inputs their values.
 func (e *explainer) bind(x *explained, inputs []Value, around map[string]Value) {
-	for i := range x.session.inputs {
-		p := &x.session.inputs[i]
+	for i := range x.program.inputs {
+		p := &x.program.inputs[i]
 		x.fixed[p.slot] = false
 		if p.host >= 0 {
 			x.fixed[p.host] = false
@@ -156,11 +156,19 @@ func (x *explained) put(st *step, outs []Value) {
 	}
 }
 
+// home is where a step makes what it makes of no operand.
+func (e *explainer) home(st *step) *tensor.Stream {
+	if st.host {
+		return tensor.Host()
+	}
+	return e.on
+}
+
 // try runs a node on the dry device. If it needs elements that are not known, its
 // outcome is guessed; out of memory is the only error.
 func (e *explainer) try(x *explained, st *step, ins []Value) (Explained, []Value, error) {
 	c := &e.call
-	*c = call{d: st.d, in: ins, out: make([]Value, len(st.out)), home: st.home, last: st.last, mayDefer: st.mayDefer, noText: true}
+	*c = call{d: st.d, in: ins, out: make([]Value, len(st.out)), home: e.home(st), last: st.last, mayDefer: st.mayDefer, noText: true}
 	err := c.run(st.kernel)
 	switch {
 	case errors.Is(err, budget.ErrOutOfMemory):
@@ -185,7 +193,7 @@ func (x *explained) report(r NodeReport, st *step) Explained {
 	n := Explained{Graph: x.path, Index: r.Index, Name: r.Name, Op: r.Op, Why: r.Why, Outcome: r.Outcome()}
 	if st != nil {
 		n.Inputs = x.graph.Nodes[r.Index].Inputs
-		if st.home == tensor.Host() && n.Outcome == IsElided {
+		if st.host && n.Outcome == IsElided {
 			n.Outcome = IsHost
 		}
 	}
@@ -262,7 +270,7 @@ func (e *explainer) outputs(x *explained, st *step, ins []Value, dense bool) []V
 	outs := make([]Value, len(st.outputs))
 	types := e.typesBy(st, ins)
 	value := e.value
-	if st.home == tensor.Host() {
+	if st.host {
 		value = func(name string, t model.Type, dense bool) Value { return &unknown{e.completed(name, t), dense, true} }
 	}
 	for i, name := range st.outputs {
@@ -299,7 +307,7 @@ func (e *explainer) typesBy(st *step, ins []Value) []model.Type {
 		known[i] = v
 	}
 	c := &e.call
-	*c = call{d: st.d, in: known, out: make([]Value, len(st.out)), home: st.home, noText: true}
+	*c = call{d: st.d, in: known, out: make([]Value, len(st.out)), home: e.home(st), noText: true}
 	if c.run(st.kernel) != nil {
 		return nil
 	}

@@ -5,7 +5,6 @@ import (
 
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/onnx/model"
-	"github.com/restride/restride/tensor"
 )
 
 // generally is what an operator does where the extents of its input are not known.
@@ -65,7 +64,7 @@ func sends(st *step, ins []Value) bool {
 // contiguous for certain.
 func ruleOf(st *step, ins []Value) (outcome Outcome, why string, dense bool) {
 	d := st.d
-	if st.home == tensor.Host() {
+	if st.host {
 		return IsHost, "worked out on the host", true
 	}
 	rule, ok := generally[d.op]

@@ -17,7 +17,7 @@ func (c *compiler) fold() error {
 	if c.explains {
 		return nil
 	}
-	s := c.s
+	s := c.p
 	r := &run{values: make([]Value, s.slots)}
 	room := smallFolds
 	for _, k := range s.constants {
@@ -30,7 +30,7 @@ func (c *compiler) fold() error {
 			r.values[p.host] = nil
 		}
 	}
-	r.call.ctx, r.call.stream, r.call.far = context.Background(), s.stream, s.stream
+	r.call.ctx, r.call.far = context.Background(), s.stream
 	var rest []step
 	for i := range s.steps {
 		st := &s.steps[i]
@@ -45,7 +45,7 @@ func (c *compiler) fold() error {
 }
 
 // fold works a step out, if it is of constants, and there is room for its outputs.
-func (r *run) fold(s *Session, st *step, left *room) (folded bool, err error) {
+func (r *run) fold(s *program, st *step, left *room) (folded bool, err error) {
 	in := make([]Value, len(st.in))
 	for i, slot := range st.in {
 		if slot >= 0 {
@@ -60,11 +60,18 @@ func (r *run) fold(s *Session, st *step, left *room) (folded bool, err error) {
 		return false, nil
 	}
 	once := *st
-	once.free, once.last, once.mayDefer = nil, nil, false
-	var report NodeReport
-	note := func(n NodeReport) { report = n }
-	if r.do(&once, &note) != nil {
+	once.last, once.mayDefer = nil, false
+	r.prepare(&once)
+	if r.call.run(once.kernel) != nil {
 		return false, nil
+	}
+	report := once.report(&r.call)
+	for i, slot := range st.out {
+		if slot >= 0 {
+			r.values[slot] = r.call.out[i]
+		} else if err := r.call.out[i].Release(); err != nil {
+			return false, err
+		}
 	}
 	if !r.settle(st) {
 		return false, r.forget(st)
@@ -118,37 +125,5 @@ func (r *run) forget(st *step) error {
 			r.values[slot] = nil
 		}
 	}
-	return errors.Join(errs...)
-}
-
-// dropUnused releases constants that only other constants were made of.
-func (s *Session) dropUnused() error {
-	used := make([]bool, s.slots)
-	for i := range s.steps {
-		for _, slot := range s.steps[i].in {
-			if slot >= 0 {
-				used[slot] = true
-			}
-		}
-	}
-	for i := range s.outputs {
-		used[s.outputs[i].slot] = true
-	}
-	for i := range s.inputs {
-		used[s.inputs[i].slot] = true
-		if h := s.inputs[i].host; h >= 0 {
-			used[h] = true
-		}
-	}
-	var errs []error
-	kept := s.constants[:0]
-	for _, c := range s.constants {
-		if used[c.slot] {
-			kept = append(kept, c)
-		} else {
-			errs = release(errs, c.value)
-		}
-	}
-	s.constants = kept
 	return errors.Join(errs...)
 }

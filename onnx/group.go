@@ -101,7 +101,7 @@ func (c *compiler) whole(engine Grouper, members []*unit, m *model.Model) (*unit
 		in:    namesOf(m.Graph.Inputs),
 		outs:  namesOf(m.Graph.Outputs),
 	}
-	is, err := engine.Group(Group{Model: m, Stream: c.s.stream})
+	is, err := engine.Group(Group{Model: m, Stream: c.p.stream})
 	if is == nil && err == nil {
 		return nil, nil
 	}

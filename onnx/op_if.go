@@ -9,15 +9,14 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
-// branch is a graph of an If: a session whose inputs are what the graph takes from around
-// it.
+// branch is a graph of an If: its inputs are what it takes from the graph around it.
 type branch struct {
-	*Session
+	*program
 	attr  string
 	takes []int // which inputs of the node
 }
 
-// branches makes the sessions of an If that no engine has.
+// branches compiles the graphs of an If that no engine has.
 func (c *compiler) branches(u *unit) error {
 	u.missing = ""
 	u.d.inputs.min, u.d.host, u.d.chooses = 1, 1, true
@@ -58,19 +57,19 @@ func (c *compiler) branches(u *unit) error {
 	return nil
 }
 
-// branch makes the session of one graph.
+// branch compiles one graph.
 func (c *compiler) branch(u *unit, attr string, g *model.Graph) (*branch, error) {
 	captured, err := free(g, c.depth+1)
 	if err != nil {
 		return nil, err
 	}
-	b := &branch{Session: &Session{stream: c.s.stream}, attr: attr}
+	b := &branch{program: &program{stream: c.p.stream}, attr: attr}
 	for _, name := range captured {
 		b.takes = append(b.takes, len(u.in)-len(u.captured)+slices.Index(u.captured, name))
 	}
-	c.s.bodies = append(c.s.bodies, b.Session) // closed with it, whatever follows
+	c.p.bodies = append(c.p.bodies, b.program) // closed with it, whatever follows
 	inner := &compiler{provider: c.provider, depth: c.depth + 1}
-	return b, inner.compile(b.Session, within(c.model, g, captured))
+	return b, inner.compile(b.program, within(c.model, g, captured))
 }
 
 // condition returns the condition of an If, one element.
@@ -102,21 +101,19 @@ func (b *branch) call(c *call, path string) error {
 	}
 	r := b.take()
 	defer b.put(r)
-	if c.far != c.stream {
-		r.on = c.far
-	}
-	for _, constant := range b.constants {
+	r.begin(c.ctx, c.session, c.far, hook)
+	for _, constant := range c.session.constants[b.program] {
 		x := constant.value
-		if r.on != nil && x.Stream() != tensor.Host() {
+		if c.dry() && x.Stream() != tensor.Host() {
 			var err error
-			if x, err = tensor.Empty(r.on, x.DType(), x.Shape()...); err != nil {
+			if x, err = tensor.Empty(c.far, x.DType(), x.Shape()...); err != nil {
 				return err
 			}
 			c.temps = append(c.temps, x)
 		}
 		r.values[constant.slot] = x
 	}
-	made, err := b.run(c.ctx, r, inputs, hook)
+	made, err := b.run(r, inputs, nil)
 	if err != nil {
 		return err
 	}

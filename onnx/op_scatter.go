@@ -106,10 +106,13 @@ func (c *call) scatter(indices, updates *tensor.Tensor, put put) error {
 	x := both[0]
 	var y *tensor.Tensor
 	var err error
-	if x == c.x && c.overwritable(0) && x.Buffer() != both[1].Buffer() && x.Buffer() != indices.Buffer() {
+	whole := tensor.Part{Src: x}
+	if left, ok := c.target(x.Stream(), x.DType(), x.Shape(), true, whole); ok {
+		y, err = c.into.Overwrite(c.d.name, left...)
+	} else if x == c.x && c.overwritable(0) && x.Buffer() != both[1].Buffer() && x.Buffer() != indices.Buffer() {
 		y, err = x.Overwrite(c.d.name)
 	} else {
-		y, err = tensor.Assemble(x.Stream(), c.d.name, x.DType(), x.Shape(), tensor.Part{Src: x})
+		y, err = tensor.Assemble(x.Stream(), c.d.name, x.DType(), x.Shape(), whole)
 	}
 	if err != nil {
 		return err

@@ -49,6 +49,10 @@ func (p *pending) force() (*tensor.Tensor, error) {
 // parts, on a stream. The sources stay the caller's.
 func (c *call) assemble(s *tensor.Stream, t layout.DType, dims []int64, parts ...tensor.Part) error {
 	c.parts = len(parts)
+	if left, ok := c.target(s, t, dims, false, parts...); ok {
+		c.parts = len(left)
+		return c.set(c.into.Overwrite(c.d.name, left...))
+	}
 	if !c.mayDefer || c.depth > maxDepth || len(parts) > maxDeferred {
 		return c.set(tensor.Assemble(s, c.d.name, t, dims, parts...))
 	}

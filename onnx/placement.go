@@ -94,9 +94,9 @@ func (c *compiler) placeConstants() error {
 			return err
 		}
 	}
-	for i := range c.s.inputs {
-		if slot, ok := c.hostSlots[c.s.inputs[i].name]; ok {
-			c.s.inputs[i].host = slot
+	for i := range c.p.inputs {
+		if slot, ok := c.hostSlots[c.p.inputs[i].name]; ok {
+			c.p.inputs[i].host = slot
 		}
 	}
 	rest := c.nodes[:0]
@@ -116,7 +116,7 @@ func (c *compiler) placeConstants() error {
 		} else {
 			n.Bytes, n.Host = x.Verdict().Bytes, x.Stream() == tensor.Host()
 		}
-		c.s.folded = append(c.s.folded, n)
+		c.p.folded = append(c.p.folded, n)
 	}
 	c.nodes = rest
 	return nil
@@ -193,14 +193,14 @@ func (c *compiler) hold(name string, t *model.Tensor) (*tensor.Tensor, error) {
 		if err != nil {
 			return nil, fmt.Errorf("constant %s: %w", quote.Name(name), err)
 		}
-		c.s.constants = append(c.s.constants, held{slot, x})
+		c.p.constants = append(c.p.constants, held{slot, x})
 		return x, nil
 	}
 	slot := c.slots[name]
 	var x *tensor.Tensor
 	var err error
 	if dev {
-		x, err = load(c.s.stream, slot)
+		x, err = load(c.p.stream, slot)
 	}
 	if host && err == nil {
 		if dev {
@@ -226,7 +226,7 @@ func (c *compiler) load(on *tensor.Stream, t *model.Tensor) (*tensor.Tensor, err
 			return x, err
 		}
 	}
-	return tensor.Empty(c.s.stream, t.Type, t.Dims...)
+	return tensor.Empty(c.p.stream, t.Type, t.Dims...)
 }
 
 // markSingles notes which constants are large, and which uses of one of one element need

@@ -58,8 +58,8 @@ func (s *Session) Plan(shapes map[string]layout.Shape, known Values) (p *Plan, e
 		}
 		return t, err
 	}
-	r := &run{values: make([]Value, s.slots), on: on}
-	for _, c := range s.constants {
+	r := &run{values: make([]Value, s.program.slots)}
+	for _, c := range s.constants[s.program] {
 		x := c.value
 		if x.Stream() != tensor.Host() {
 			if x, err = hold(tensor.Empty(on, x.DType(), x.Shape()...)); err != nil {
@@ -70,7 +70,7 @@ func (s *Session) Plan(shapes map[string]layout.Shape, known Values) (p *Plan, e
 	}
 	p = &Plan{Constants: dev.Stats().Live}
 	const report = 1 << 10 // bytes, about
-	if err := budget.TakeFor(budget.Process(), p, op, int64(len(s.steps)+len(s.folded))*report); err != nil {
+	if err := budget.TakeFor(budget.Process(), p, op, int64(len(s.program.steps)+len(s.program.folded))*report); err != nil {
 		return nil, err
 	}
 	inputs, unknownText, err := s.planned(op, on, shapes, known, hold)
@@ -81,7 +81,8 @@ func (s *Session) Plan(shapes map[string]layout.Shape, known Values) (p *Plan, e
 	before := dev.Stats()
 	p.Inputs = before.Live - p.Constants
 	note := func(n NodeReport) { p.Nodes = append(p.Nodes, n) }
-	outputs, err := s.run(context.Background(), r, inputs, &note)
+	r.begin(context.Background(), s, on, &note)
+	outputs, err := s.program.run(r, inputs, nil)
 	if errors.Is(err, dry.ErrRead) {
 		return nil, fmt.Errorf("%s: a shape, axes or a string depend on elements that are not known: give the input that they come from: %w", op, err)
 	}
@@ -100,7 +101,7 @@ func (s *Session) Plan(shapes map[string]layout.Shape, known Values) (p *Plan, e
 func (s *Session) planned(op string, on *tensor.Stream, shapes map[string]layout.Shape, known Values, hold func(*tensor.Tensor, error) (*tensor.Tensor, error)) (inputs Values, unknownText bool, err error) {
 	inputs = Values{}
 	for name := range shapes {
-		if err := s.checkInput(op, name); err != nil {
+		if err := s.program.checkInput(op, name); err != nil {
 			return nil, false, err
 		}
 	}
@@ -120,8 +121,8 @@ func (s *Session) planned(op string, on *tensor.Stream, shapes map[string]layout
 		}
 		inputs[name] = x
 	}
-	for i := range s.inputs {
-		p := &s.inputs[i]
+	for i := range s.program.inputs {
+		p := &s.program.inputs[i]
 		if inputs[p.name] != nil || p.optional && shapes[p.name] == nil {
 			continue
 		}

@@ -124,7 +124,7 @@ func (c *compiler) ask(u *unit) (*foreign, error) {
 	}
 	n := Node{
 		Domain: calleeOf(u.node.Domain, "", "").domain, Op: u.node.OpType, Overload: u.node.Overload, Name: u.node.Name,
-		Attrs: u.node.Attrs, Inputs: trimAbsent(u.node.Inputs), Outputs: u.node.Outputs, Captured: captured, Model: c.model, Stream: c.s.stream,
+		Attrs: u.node.Attrs, Inputs: trimAbsent(u.node.Inputs), Outputs: u.node.Outputs, Captured: captured, Model: c.model, Stream: c.p.stream,
 	}
 	n.Version = c.model.Opsets[n.Domain]
 	op, err := c.provider.Operator(n)
@@ -137,7 +137,7 @@ func (c *compiler) ask(u *unit) (*foreign, error) {
 // adopt returns an engine's operator, which the session closes, whatever follows.
 func (c *compiler) adopt(op *Operator, err error, name string, outputs []string) (*foreign, error) {
 	if op != nil && op.Close != nil {
-		c.s.closers = append(c.s.closers, op.Close)
+		c.p.closers = append(c.p.closers, op.Close)
 	}
 	switch {
 	case err != nil:
@@ -145,6 +145,7 @@ func (c *compiler) adopt(op *Operator, err error, name string, outputs []string)
 	case op.Run == nil:
 		return nil, layout.Errorf(device.ErrInvalid, name, "the engine's operator has no Run")
 	}
+	c.p.engine = true
 	f := &foreign{Operator: op, name: name, outputs: outputs}
 	for _, name := range outputs {
 		f.declared = append(f.declared, c.declared[name])
@@ -170,7 +171,7 @@ func (f *foreign) run(c *call) error {
 		}
 		e.Inputs[i], e.mayOverwrite[i] = y, y == x && c.overwritable(i) || y != x && y.Unshared()
 	}
-	if c.far != c.stream {
+	if c.dry() {
 		return f.plan(c, e.Inputs)
 	}
 	err := f.Run(&e)

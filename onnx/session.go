@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"sync"
 	"sync/atomic"
 
 	"github.com/restride/restride/device"
@@ -20,67 +18,11 @@ import (
 // stay on the host, whatever the device. Run may be called from many
 // goroutines.
 type Session struct {
+	program   *program
 	stream    *tensor.Stream
-	inputs    []port
-	outputs   []port
-	steps     []step
-	constants []held
-	folded    []NodeReport // Constant nodes
-	slots     int
-	runs      sync.Pool
+	constants map[*program][]held // of the graph, and of those in its nodes
 	hook      atomic.Pointer[func(NodeReport)]
-	bodies    []*Session     // of nodes' graphs
-	closers   []func() error // of engines' operators
 	closed    atomic.Bool
-}
-
-// port is an input or output of the graph.
-type port struct {
-	name     string
-	slot     int
-	host     int // the slot of an input whose default is on the host too; else -1
-	typ      model.Type
-	optional bool // an input with a default
-	made     bool // an output that a node makes; else it is an input or constant
-}
-
-// step is a node that runs.
-type step struct {
-	d      *definition
-	kernel kernel
-	in     []int  // slots; -1: left out
-	out    []int  // slots; -1: not wanted
-	free   []int  // slots that nobody uses after this step
-	last   []bool // of each input: its slot is free after this step
-	home   *tensor.Stream
-	// mayDefer: the output's only user can write it straight into its own.
-	mayDefer bool
-
-	index    int
-	name     string
-	outputs  []string
-	captured []string // by bodies: the last inputs
-	group    []int    // the nodes that it runs, if they are an engine's group
-	trouble  error    // why it is opaque, though its operator is known
-}
-
-// fail names the node that an error is from.
-func (st *step) fail(err error) error {
-	return fmt.Errorf("%s: %w", nodeLabel(st.index, st.d.op, st.name), err)
-}
-
-// held is a value that the session keeps for all runs.
-type held struct {
-	slot  int
-	value *tensor.Tensor
-}
-
-// run is the state of one Run.
-type run struct {
-	values []Value
-	call   call
-	// on stands in for the session's stream, to plan a run; nil: the run is real.
-	on *tensor.Stream
 }
 
 // NewSession prepares a model to run on a stream. Operators that are not supported
@@ -94,21 +36,72 @@ func NewSession(s *tensor.Stream, m *model.Model, options ...Option) (*Session, 
 	case m == nil:
 		return nil, layout.Errorf(device.ErrInvalid, op, "the model is nil")
 	}
-	sess := &Session{stream: s}
+	p := &program{stream: s}
 	c := &compiler{}
 	for _, option := range options {
 		if option != nil {
 			option(c)
 		}
 	}
-	if err := c.compile(sess, m); err != nil {
-		return nil, errors.Join(err, sess.Close())
+	if err := c.compile(p, m); err != nil {
+		return nil, errors.Join(err, p.close())
+	}
+	p.sessions.Store(1)
+	sess := &Session{program: p, stream: s, constants: map[*program][]held{}}
+	for each := range p.all {
+		sess.constants[each], each.constants = each.constants, nil
 	}
 	return sess, nil
 }
 
-// Close releases the session's constants, and what engines keep for it. Runs must have
-// ended.
+// On returns a session of the same model on another stream. What is compiled and what
+// engines keep is shared, and so are the constants' bytes on one device; on another device
+// the constants are copied, and an engine's operators are device.ErrUnsupported. The two
+// sessions are closed one by one, in any order.
+func (s *Session) On(stream *tensor.Stream) (_ *Session, err error) {
+	const op = "Session.On"
+	switch {
+	case s == nil:
+		return nil, nilSession(op)
+	case stream == nil:
+		return nil, layout.Errorf(device.ErrInvalid, op, "the stream is nil")
+	case stream.Device() != s.stream.Device() && s.program.foreign():
+		return nil, layout.Errorf(device.ErrUnsupported, op, "the engine's operators are for device %s; the stream is on %s", s.stream.Device().Info().ID(), stream.Device().Info().ID())
+	case !s.program.join():
+		return nil, layout.Named(op, device.ErrClosed)
+	}
+	other := &Session{program: s.program, stream: stream, constants: map[*program][]held{}}
+	defer func() {
+		if err != nil {
+			err = errors.Join(layout.Named(op, err), other.Close())
+		}
+	}()
+	if s.closed.Load() {
+		return nil, device.ErrClosed
+	}
+	for of, constants := range s.constants {
+		for _, c := range constants {
+			x, err := c.value.Retain()
+			if err == nil && c.value.Stream() != tensor.Host() {
+				err = x.Release()
+				if err == nil {
+					x, err = c.value.To(stream)
+				}
+				if err == nil {
+					err = tensor.Keep(x)
+				}
+			}
+			if err != nil {
+				return nil, err
+			}
+			other.constants[of] = append(other.constants[of], held{c.slot, x})
+		}
+	}
+	return other, nil
+}
+
+// Close releases the session's constants and, with the last session of the model, what
+// engines keep for it. Runs must have ended.
 func (s *Session) Close() error {
 	if s == nil {
 		return nilSession("Session.Close")
@@ -117,14 +110,13 @@ func (s *Session) Close() error {
 		return nil
 	}
 	var errs []error
-	for _, c := range s.constants {
-		errs = release(errs, c.value)
+	for _, constants := range s.constants {
+		for _, c := range constants {
+			errs = release(errs, c.value)
+		}
 	}
-	for _, b := range s.bodies {
-		errs = append(errs, b.Close())
-	}
-	for _, closer := range s.closers {
-		errs = append(errs, closer())
+	if s.program.sessions.Add(-1) == 0 {
+		errs = append(errs, s.program.close())
 	}
 	return errors.Join(errs...)
 }
@@ -135,7 +127,7 @@ func nilSession(op string) error { return layout.Errorf(device.ErrInvalid, op, "
 // no default.
 func (s *Session) Inputs() []model.ValueInfo {
 	var out []model.ValueInfo
-	for _, p := range s.inputs {
+	for _, p := range s.program.inputs {
 		if !p.optional {
 			out = append(out, model.ValueInfo{Name: p.name, Type: p.typ})
 		}
@@ -146,17 +138,17 @@ func (s *Session) Inputs() []model.ValueInfo {
 // Outputs returns the names and declared types of the graph's outputs.
 func (s *Session) Outputs() []model.ValueInfo {
 	var out []model.ValueInfo
-	for _, p := range s.outputs {
+	for _, p := range s.program.outputs {
 		out = append(out, model.ValueInfo{Name: p.name, Type: p.typ})
 	}
 	return out
 }
 
-// Run runs the graph. The inputs stay the caller's; the outputs are the
-// caller's to release. Outputs are on the session's stream, but results of
-// shape arithmetic on tensor.Host. When ctx is
-// cancelled, Run stops before the next node, with the context's cause.
-func (s *Session) Run(ctx context.Context, inputs Values) (Values, error) {
+// Run runs the graph. The inputs stay the caller's, but those that Donate gives away; the
+// outputs are the caller's to release. Outputs are on the session's stream, but results of
+// shape arithmetic on tensor.Host. When ctx is cancelled, Run stops before the next node,
+// with the context's cause.
+func (s *Session) Run(ctx context.Context, inputs Values, options ...RunOption) (Values, error) {
 	const op = "Session.Run"
 	switch {
 	case s == nil:
@@ -166,170 +158,20 @@ func (s *Session) Run(ctx context.Context, inputs Values) (Values, error) {
 	case s.closed.Load():
 		return nil, layout.Named(op, device.ErrClosed)
 	}
-	r := s.take()
-	defer s.put(r)
-	for _, c := range s.constants {
+	r := s.program.take()
+	defer s.program.put(r)
+	r.begin(ctx, s, s.stream, s.hook.Load())
+	for _, c := range s.constants[s.program] {
 		r.values[c.slot] = c.value
 	}
-	return s.run(ctx, r, inputs, s.hook.Load())
-}
-
-// take returns the state for a run, which put gets back.
-func (s *Session) take() *run {
-	if r, ok := s.runs.Get().(*run); ok {
-		return r
-	}
-	return &run{values: make([]Value, s.slots)}
-}
-
-func (s *Session) put(r *run) {
-	clear(r.values)
-	clear(r.call.in[:cap(r.call.in)])
-	clear(r.call.out[:cap(r.call.out)])
-	r.call.x, r.call.ctx, r.call.hook, r.on = nil, nil, nil, nil
-	s.runs.Put(r)
-}
-
-// run runs the graph. r has the constants.
-func (s *Session) run(ctx context.Context, r *run, inputs Values, hook *func(NodeReport)) (Values, error) {
-	if err := s.bind(r, inputs); err != nil {
-		return nil, err
-	}
-	c := &r.call
-	c.ctx, c.hook, c.stream, c.far = ctx, hook, s.stream, s.stream
-	if r.on != nil {
-		c.far = r.on
-	}
-	if hook != nil {
-		for _, n := range s.folded {
-			(*hook)(n)
-		}
-	}
-	for i := range s.steps {
-		st := &s.steps[i]
-		err := context.Cause(ctx)
-		if err == nil {
-			err = r.do(st, hook)
-		}
-		if err != nil {
-			return nil, errors.Join(st.fail(err), s.abandon(r, i+1))
-		}
-	}
-	for i := range s.outputs {
-		p := &s.outputs[i]
-		// Its extents are not compared: real models declare wrong ones, and run.
-		if v := r.values[p.slot]; !p.accepts(v, false) {
-			err := layout.Errorf(device.ErrInvalid, "Session.Run", "output %s is %s; the graph declares %v", quote.Name(p.name), describe(v), p.typ)
-			return nil, errors.Join(err, s.abandon(r, len(s.steps)))
-		}
-	}
-	out := make(Values, len(s.outputs))
-	for i := range s.outputs {
-		p := &s.outputs[i]
-		v := r.values[p.slot]
-		r.values[p.slot] = nil // out gets it
-		if !p.made {
-			// The caller's or the session's own: hand out another reference.
-			var err error
-			if v, err = alias(opIdentity, v); err != nil {
-				return nil, errors.Join(err, out.Release(), s.abandon(r, len(s.steps)))
-			}
-		}
-		out[p.name] = v
-	}
-	return out, nil
-}
-
-// do runs one step and releases what nobody uses afterwards.
-func (r *run) do(st *step, hook *func(NodeReport)) error {
-	c := &r.call
-	c.d, c.home, c.last, c.mayDefer = st.d, st.home, st.last, st.mayDefer
-	if r.on != nil && c.home != tensor.Host() {
-		c.home = r.on
-	}
-	c.in = slices.Grow(c.in[:0], len(st.in))[:len(st.in)]
-	c.out = slices.Grow(c.out[:0], len(st.out))[:len(st.out)]
-	clear(c.out)
-	for i, slot := range st.in {
-		c.in[i] = nil
-		if slot >= 0 {
-			c.in[i] = r.values[slot]
-		}
-	}
-	if err := c.run(st.kernel); err != nil {
-		return err
-	}
-	for i, slot := range st.out {
-		if slot >= 0 {
-			r.values[slot] = c.out[i]
-		}
-	}
-	if hook != nil {
-		(*hook)(st.report(c))
-	}
-	var errs []error
-	for i, slot := range st.out {
-		if slot < 0 {
-			errs = release(errs, c.out[i])
-		}
-	}
-	for _, slot := range st.free {
-		errs = release(errs, r.values[slot])
-		r.values[slot] = nil
-	}
-	return errors.Join(errs...)
-}
-
-// abandon releases what the first n steps made and is still held.
-func (s *Session) abandon(r *run, n int) error {
-	var errs []error
-	for _, st := range s.steps[:n] {
-		for _, slot := range st.out {
-			if slot >= 0 {
-				errs = release(errs, r.values[slot])
-				r.values[slot] = nil
-			}
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// bind puts the inputs into their slots, after checking names and types.
-func (s *Session) bind(r *run, inputs Values) error {
-	bound := 0
-	for i := range s.inputs {
-		p := &s.inputs[i]
-		v, given := inputs[p.name]
-		if !given || absent(v) {
-			if p.optional {
-				continue
-			}
-			return layout.Errorf(device.ErrInvalid, "Session.Run", "input %s is missing", quote.Name(p.name))
-		}
-		if !p.accepts(v, true) {
-			return layout.Errorf(device.ErrInvalid, "Session.Run", "input %s is %s; the graph declares %v", quote.Name(p.name), describe(v), p.typ)
-		}
-		r.values[p.slot] = v
-		if p.host >= 0 {
-			r.values[p.host] = v
-		}
-		bound++
-	}
-	if bound < len(inputs) {
-		for name := range inputs {
-			if err := s.checkInput("Session.Run", name); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	return s.program.run(r, inputs, options)
 }
 
 // checkInput refuses the name of an input that there is not.
-func (s *Session) checkInput(op, name string) error {
-	names := make([]string, len(s.inputs))
-	for i, p := range s.inputs {
-		if names[i] = p.name; p.name == name {
+func (p *program) checkInput(op, name string) error {
+	names := make([]string, len(p.inputs))
+	for i, in := range p.inputs {
+		if names[i] = in.name; in.name == name {
 			return nil
 		}
 	}
@@ -375,4 +217,9 @@ func fits(t *model.Type, dims []int64) bool {
 		}
 	}
 	return true
+}
+
+// fail names the node that an error is from.
+func (st *step) fail(err error) error {
+	return fmt.Errorf("%s: %w", nodeLabel(st.index, st.d.op, st.name), err)
 }

@@ -1,0 +1,227 @@
+package onnx
+
+import (
+	"errors"
+	"math"
+	"slices"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/quote"
+	"github.com/restride/restride/layout"
+	"github.com/restride/restride/tensor"
+)
+
+// RunOption is an option of Session.Run and Session.Capture.
+type RunOption struct {
+	output string
+	x      *tensor.Tensor
+}
+
+// Into has a run write an output into the caller's memory: the elements of x, a tensor of
+// the output's type and shape on the session's stream. The output is another reference to
+// them. Nodes that put their output together, such as Concat, Pad and the Scatter family,
+// write it there at once and leave what is in its place already: an input that is x itself,
+// or of which x has the elements, as a cache that Concat makes longer. What other nodes make
+// is copied at the end of the run.
+func Into(output string, x *tensor.Tensor) RunOption { return RunOption{output, x} }
+
+// name checks the memory that the caller names for outputs, and holds it for the run.
+func (p *program) name(r *run, options []RunOption) error {
+	const op = "Session.Run"
+	r.into = slices.Grow(r.into[:0], len(p.outputs))[:len(p.outputs)]
+	clear(r.into)
+	for _, o := range options {
+		i := slices.IndexFunc(p.outputs, func(out port) bool { return out.name == o.output })
+		fail := func(kind error, format string, args ...any) error {
+			return errors.Join(layout.Errorf(kind, op, "the memory for output "+quote.Name(o.output)+" "+format, args...), r.unname())
+		}
+		switch {
+		case i < 0:
+			names := make([]string, len(p.outputs))
+			for k := range p.outputs {
+				names[k] = p.outputs[k].name
+			}
+			return errors.Join(layout.Errorf(device.ErrInvalid, op, "the graph has no output %s; it has %s", quote.Name(o.output), listed(names)), r.unname())
+		case o.x == nil:
+			return fail(device.ErrInvalid, "is nil")
+		case r.into[i] != nil:
+			return fail(device.ErrInvalid, "is named twice")
+		case o.x.Stream() != r.call.far:
+			return fail(device.ErrInvalid, "is not on the session's stream")
+		case !p.outputs[i].accepts(o.x, true):
+			return fail(device.ErrInvalid, "is %s; the graph declares %v", describe(o.x), p.outputs[i].typ)
+		}
+		l := o.x.Layout()
+		if l.SelfOverlaps() {
+			return fail(device.ErrInvalid, "has elements that share positions: %v", l)
+		}
+		for k, other := range r.into {
+			if other != nil && meets(other, o.x) {
+				return fail(device.ErrInvalid, "overlaps that for output %s", quote.Name(p.outputs[k].name))
+			}
+		}
+		x, err := o.x.Retain()
+		if err != nil {
+			return fail(device.ErrInvalid, "has been released")
+		}
+		r.into[i] = x
+	}
+	return nil
+}
+
+// unname ends the hold on the memory of outputs.
+func (r *run) unname() error {
+	var errs []error
+	for _, x := range r.into {
+		errs = release(errs, x)
+	}
+	r.into = r.into[:0]
+	return errors.Join(errs...)
+}
+
+// meets reports whether two tensors share elements.
+func meets(a, b *tensor.Tensor) bool {
+	if a.Buffer() != b.Buffer() {
+		return false
+	}
+	if a.DType().Bits() != b.DType().Bits() {
+		return true // as far as is known
+	}
+	l, m := a.Layout(), b.Layout()
+	return l.Overlaps(&m)
+}
+
+// lies reports whether two tensors are the same elements in the same order.
+func lies(a, b *tensor.Tensor) bool {
+	l, m := a.Layout(), b.Layout()
+	return a.Buffer() == b.Buffer() && a.DType() == b.DType() && l.Equal(&m)
+}
+
+// aim lets a step write to the memory of the output that it makes.
+func (r *run) aim(p *program, i int) {
+	c := &r.call
+	for k, x := range r.into {
+		if x == nil || !p.outputs[k].made || p.outputs[k].slot != p.steps[i].out[0] {
+			continue
+		}
+		c.into = x
+		for slot, v := range r.values {
+			y, ok := v.(*tensor.Tensor)
+			if ok && y != nil && p.ends[slot] > i && y.Buffer() == x.Buffer() {
+				c.later = append(c.later, y)
+			}
+		}
+	}
+}
+
+// graphsOutput is the end of slots that the caller gets.
+const graphsOutput = math.MaxInt
+
+// target returns the parts of the call's output that are to be written to the memory that
+// the caller named for it: all but those that are in their place. false: the output is of
+// another form, or something that is still to be read lies there. all says that indices
+// choose what is written.
+func (c *call) target(s *tensor.Stream, t layout.DType, dims []int64, all bool, parts ...tensor.Part) ([]tensor.Part, bool) {
+	x := c.into
+	if x == nil || x.Stream() != s || x.DType() != t || !slices.Equal(x.Shape(), dims) {
+		return nil, false
+	}
+	read := slices.Clone(c.later)
+	for _, v := range c.in {
+		if y, ok := v.(*tensor.Tensor); ok && y != nil {
+			read = append(read, y)
+		}
+	}
+	var left []tensor.Part
+	var written []layout.Layout
+	for _, part := range parts {
+		to, err := x.Layout(), error(nil)
+		if part.Into != nil {
+			to, err = part.Into(to)
+		}
+		if err != nil {
+			return nil, false
+		}
+		there := false
+		if part.Src != nil && part.Src.Buffer() == x.Buffer() {
+			from := part.Src.Layout()
+			if part.From != nil {
+				from, err = part.From(from)
+			}
+			there = err == nil && part.Src.DType() == t && from.Equal(&to)
+			read = append(read, part.Src)
+		}
+		if !there {
+			left, written = append(left, part), append(written, to)
+		}
+	}
+	if all {
+		written = []layout.Layout{x.Layout()}
+	}
+	for _, y := range read {
+		if y.Buffer() != x.Buffer() || all && y == c.x && len(left) == 0 {
+			continue
+		}
+		l := y.Layout()
+		if y.DType().Bits() != t.Bits() || slices.ContainsFunc(written, func(w layout.Layout) bool { return w.Overlaps(&l) }) {
+			return nil, false
+		}
+	}
+	return left, true
+}
+
+// guard copies outputs that the writing of others would change.
+func (p *program) guard(r *run) error {
+	for i := range r.into {
+		x, ok := r.values[p.outputs[i].slot].(*tensor.Tensor)
+		if !ok || r.into[i] != nil && lies(x, r.into[i]) {
+			continue
+		}
+		if !slices.ContainsFunc(r.into, func(t *tensor.Tensor) bool { return t != nil && meets(t, x) }) {
+			continue
+		}
+		y, err := x.Clone()
+		if err != nil {
+			return err
+		}
+		if p.outputs[i].made {
+			err = x.Release()
+		} else {
+			r.copies = append(r.copies, y)
+		}
+		r.values[p.outputs[i].slot] = y
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// place returns an output in the memory that the caller named for it.
+func (r *run) place(port *port, v Value, to *tensor.Tensor) (Value, error) {
+	x, ok := v.(*tensor.Tensor)
+	if !ok || x.DType() != to.DType() || !slices.Equal(x.Shape(), to.Shape()) {
+		return nil, layout.Errorf(device.ErrInvalid, "Session.Run", "output %s is %s; the memory for it is %s", quote.Name(port.name), describe(v), describe(to))
+	}
+	if lies(x, to) {
+		return to.Alias()
+	}
+	if x.Stream() == tensor.Host() && to.Stream() != tensor.Host() {
+		y, err := x.To(to.Stream())
+		if err != nil {
+			return nil, err
+		}
+		defer y.Release()
+		x = y
+	}
+	if err := to.CopyFrom(x); err != nil {
+		return nil, layout.Named("output "+quote.Name(port.name), err)
+	}
+	if hook := r.call.hook; hook != nil {
+		n := NodeReport{Op: "Into", OutputInfo: infoOf(port.name, to), Why: "copied to the memory that the caller named"}
+		n.Kind = tensor.Copy
+		n.Bytes, _ = to.Shape().Bytes(to.DType()) // it exists: no overflow
+		(*hook)(n)
+	}
+	return to.Alias()
+}
