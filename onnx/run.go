@@ -42,7 +42,7 @@ func (p *program) put(r *run) {
 // begin is for a run of a session, or a plan of one: then far stands in for its stream.
 func (r *run) begin(ctx context.Context, s *Session, far *tensor.Stream, hook *func(NodeReport)) {
 	c := &r.call
-	c.ctx, c.hook, c.session, c.far = ctx, hook, s, far
+	c.ctx, c.hook, c.session, c.far, c.captures = ctx, hook, s, far, false
 }
 
 // run runs the graph. r has the constants.
