@@ -1,6 +1,9 @@
 package device
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // Allocator is implemented by queues that can give memory again that their own
 // work still uses, in order. Only work of the queue may use such a buffer, and
@@ -113,6 +116,16 @@ type Replay interface {
 	Run() error
 	// Close waits for the queue. That of the queue does the same.
 	Close() error
+}
+
+// Attributor is implemented by queues that find an index out of range after the call that
+// queued it: its error is to name the operation that the call was part of.
+type Attributor interface {
+	// Position returns a number that grows with the work of the queue.
+	Position() uint64
+	// Attribute has the errors of takes and puts into a buffer begin with a name: of
+	// those that were queued after a position, and have no name yet.
+	Attribute(b Buffer, after uint64, name fmt.Stringer)
 }
 
 // TimedEvent is implemented by the events of devices that keep time.

@@ -3,6 +3,8 @@ package onnx_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"sync"
 	"testing"
 
@@ -217,4 +219,53 @@ func onGoroutine(t *testing.T, err error) bool {
 		t.Error(err)
 	}
 	return err == nil
+}
+
+// TestRandomIndicesNameTheirNode: an index out of range is an error of the run or, on devices
+// that find it later, of its outputs, each time; it names the node. Runs beside it are well.
+func TestRandomIndicesNameTheirNode(t *testing.T) {
+	s := open(t)
+	m := graphOf(layout.Float32,
+		node("Gather", "g", []string{"x", "i"}),
+		node("Transpose", "t", []string{"g"}),
+		node("ScatterElements", "y", []string{"t", "j", "t"}, onnx.Int("axis", 1)))
+	m.Graph.Inputs = append(m.Graph.Inputs, input("i", layout.Int64), input("j", layout.Int64))
+	m.Opsets[""] = 18
+	sess := session(t, s, m)
+	x := held(t)(tensor.New(s, layout.Float32, 5, 3))
+	var all sync.WaitGroup
+	for k := range int64(4) {
+		all.Go(func() {
+			for round := range int64(25) {
+				i, j, says := []int64{0, 1}, []int64{0, 1, 1, 0, 0, 1}, ""
+				switch (k + round) % 3 {
+				case 1:
+					i[1], says = 7, `node 0 (Gather "g"): Gather-13`
+				case 2:
+					j[3], says = 7, `node 2 (ScatterElements "y"): ScatterElements-18`
+				}
+				at, err := tensor.FromSlice(s, i, 2)
+				onGoroutine(t, err)
+				to, err := tensor.FromSlice(s, j, 3, 2)
+				onGoroutine(t, err)
+				out, err := sess.Run(t.Context(), onnx.Values{"x": x, "i": at, "j": to})
+				for range 2 {
+					read := err
+					if err == nil {
+						_, read = out["y"].(*tensor.Tensor).Bytes()
+					}
+					switch {
+					case says == "":
+						onGoroutine(t, read)
+					case !errors.Is(read, device.ErrInvalid) || !strings.Contains(read.Error(), says) || !strings.Contains(read.Error(), "index 7 is outside"):
+						onGoroutine(t, fmt.Errorf("%q; of index 7 it must say %q", fmt.Sprint(read), says))
+					}
+				}
+				onGoroutine(t, out.Release())
+				onGoroutine(t, errors.Join(at.Release(), to.Release()))
+			}
+		})
+	}
+	all.Wait()
+	_ = s.Wait() // with the errors that no read has returned
 }

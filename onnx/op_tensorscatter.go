@@ -10,7 +10,7 @@ import (
 )
 
 func init() {
-	d := definition{inputs: arity{2, 3}, either: 1 << 2, dataFirst: true, attrs: []string{"mode", "axis"}, prepare: prepareTensorScatter}
+	d := definition{inputs: arity{2, 3}, either: 1 << 2, dataFirst: true, late: true, attrs: []string{"mode", "axis"}, prepare: prepareTensorScatter}
 	register("TensorScatter", d.versions(change{24, types24}))
 }
 

@@ -49,6 +49,8 @@ type definition struct {
 	// single is the set of inputs that are read on the host if they are constants of
 	// one element.
 	single uint
+	// late: an index out of range may be found after the call.
+	late bool
 	// either is the set of inputs that are read where they are: on the host if they are
 	// constants or worked out there in any case.
 	either uint

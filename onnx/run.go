@@ -99,7 +99,7 @@ func (r *run) do(p *program, i int) error {
 	if c.into, c.later = nil, c.later[:0]; len(r.into) > 0 {
 		r.aim(p, i)
 	}
-	if err := c.run(st.kernel); err != nil {
+	if err := r.call.runNamed(st); err != nil {
 		return err
 	}
 	for i, slot := range st.out {
@@ -126,6 +126,22 @@ func (r *run) do(p *program, i int) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// runNamed runs the kernel of a step, and has errors that come late name the node.
+func (c *call) runNamed(st *step) error {
+	if !st.d.late || c.session.names == nil || c.dry() || c.captures {
+		return c.run(st.kernel)
+	}
+	names := c.session.names
+	before := names.Position()
+	if err := c.run(st.kernel); err != nil {
+		return err
+	}
+	if y, ok := c.out[0].(*tensor.Tensor); ok && y.Stream() == c.session.stream {
+		names.Attribute(y.Buffer(), before, st)
+	}
+	return nil
 }
 
 // prepare makes the call of a step.

@@ -20,6 +20,7 @@ import (
 type Session struct {
 	program   *program
 	stream    *tensor.Stream
+	names     device.Attributor   // of the stream's queue; nil: errors do not come late
 	constants map[*program][]held // of the graph, and of those in its nodes
 	hook      atomic.Pointer[func(NodeReport)]
 	closed    atomic.Bool
@@ -47,11 +48,17 @@ func NewSession(s *tensor.Stream, m *model.Model, options ...Option) (*Session, 
 		return nil, errors.Join(err, p.close())
 	}
 	p.sessions.Store(1)
-	sess := &Session{program: p, stream: s, constants: map[*program][]held{}}
+	sess := open(p, s)
 	for each := range p.all {
 		sess.constants[each], each.constants = each.constants, nil
 	}
 	return sess, nil
+}
+
+// open returns a session without constants.
+func open(p *program, s *tensor.Stream) *Session {
+	names, _ := device.As[device.Attributor](s.Queue())
+	return &Session{program: p, stream: s, names: names, constants: map[*program][]held{}}
 }
 
 // On returns a session of the same model on another stream. What is compiled and what
@@ -70,7 +77,7 @@ func (s *Session) On(stream *tensor.Stream) (_ *Session, err error) {
 	case !s.program.join():
 		return nil, layout.Named(op, device.ErrClosed)
 	}
-	other := &Session{program: s.program, stream: stream, constants: map[*program][]held{}}
+	other := open(s.program, stream)
 	defer func() {
 		if err != nil {
 			err = errors.Join(layout.Named(op, err), other.Close())
@@ -228,4 +235,9 @@ func fits(t *model.Type, dims []int64) bool {
 // fail names the node that an error is from.
 func (st *step) fail(err error) error {
 	return fmt.Errorf("%s: %w", nodeLabel(st.index, st.d.op, st.name), err)
+}
+
+// String names the node and its operator, for errors that are found late.
+func (st *step) String() string {
+	return nodeLabel(st.index, st.d.op, st.name) + ": " + st.d.name
 }

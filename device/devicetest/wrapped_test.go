@@ -62,6 +62,7 @@ func finds[T any](x any) bool { _, ok := device.As[T](x); return ok }
 // one, and whether As finds it.
 var abilities = map[string][2]func(any) bool{
 	"Allocator":       {has[device.Allocator], finds[device.Allocator]},
+	"Attributor":      {has[device.Attributor], finds[device.Attributor]},
 	"AsyncQueue":      {has[device.AsyncQueue], finds[device.AsyncQueue]},
 	"Checker":         {has[device.Checker], finds[device.Checker]},
 	"DriverCopier":    {has[device.DriverCopier], finds[device.DriverCopier]},

@@ -175,6 +175,7 @@ func (q *Queue) flowIndexed(c *call, p *page) {
 		q.capture.takes = true
 	} else {
 		own = p.next(q)
+		own.dst, own.seq = c.operands[planner.Dst].Buffer.(*Buffer), q.seq
 	}
 	ofDst, ofSrc := c.By, []layout.Index(nil)
 	if c.Op == planner.OpTake {

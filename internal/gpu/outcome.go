@@ -1,6 +1,7 @@
 package gpu
 
 import (
+	"fmt"
 	"math"
 	"sync"
 	"sync/atomic"
@@ -17,6 +18,12 @@ type outcome struct {
 	state atomic.Uint32
 	told  atomic.Bool // a call has returned err
 	err   error       // of a failed outcome; written before state
+
+	// Of a take or put: the buffer that it wrote, its number, and the name of the operation
+	// that it is part of, which Attribute sets.
+	dst  *Buffer
+	seq  uint64
+	name atomic.Pointer[fmt.Stringer]
 
 	// For a take or put, guarded by the queue's records:
 	page  *page
@@ -73,7 +80,40 @@ func (o *outcome) fail(err error) {
 // tell returns the error of an outcome that failed.
 func (o *outcome) tell() error {
 	o.told.Store(true)
-	return o.err
+	return o.named()
+}
+
+// named returns the error of an outcome that failed, with the operation's name.
+func (o *outcome) named() error {
+	name := o.name.Load()
+	e, ok := o.err.(*layout.Error)
+	if name == nil || !ok {
+		return o.err
+	}
+	return layout.Errorf(e.Kind, e.Op, "%v: %s", *name, e.Msg) // callers replace the operation
+}
+
+// Position returns the number of the work queued last.
+func (q *Queue) Position() uint64 {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.seq
+}
+
+// Attribute names the operation that takes and puts into a buffer are part of, those that were
+// queued after a position and have no name yet.
+func (q *Queue) Attribute(b device.Buffer, after uint64, name fmt.Stringer) {
+	dst, ok := b.(*Buffer)
+	if !ok || !dst.marked.Load() {
+		return
+	}
+	dst.mu.Lock()
+	defer dst.mu.Unlock()
+	for _, m := range dst.marks {
+		if m.q == q && m.dst == dst && m.seq > after {
+			m.name.CompareAndSwap(nil, &name)
+		}
+	}
 }
 
 // known reports whether the outcome is known, if necessary by reading the status. It does not
@@ -209,7 +249,7 @@ func (q *Queue) firstUntold() (err error) {
 	defer q.records.mu.Unlock()
 	for _, o := range q.records.untold {
 		if !o.told.Swap(true) && err == nil {
-			err = o.err
+			err = o.named()
 		}
 	}
 	clear(q.records.untold)
