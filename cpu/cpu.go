@@ -79,7 +79,7 @@ type processor struct {
 
 // Open returns a new cpu device, with a pool of its own. It has the abilities
 // [device.HostMemory], [device.HostAdopter] and [device.StringAllocator]; its queues are
-// [device.KernelNamer] and [device.StringQueue].
+// [device.KernelNamer], [device.Launcher], [device.Recorder] and [device.StringQueue].
 func Open() (device.Device, error) {
 	info := host()
 	d := &processor{budget: budget.ForDevice(info.ID(), true, info.Memory)}
@@ -269,6 +269,9 @@ func (d *processor) Close() error {
 		all = append(all, m)
 	}
 	d.mu.Unlock()
+	for _, q := range *d.queues.Load() {
+		q.endReplays() // which hold memory
+	}
 	for _, m := range all {
 		m.retire() // unless Free is doing so
 	}

@@ -54,6 +54,9 @@
 // account of what it uses. [Library] tells a binding of the engine's own which library is
 // loaded.
 //
+// Queues are device.Recorder: a captured launch has a cl_kernel of its own, whose arguments stay
+// set, and each run queues it.
+//
 // # OpenGL
 //
 // A device that is opened with [Options].GL, the GL context of [CurrentGL], is

@@ -8,12 +8,14 @@ import (
 )
 
 // Launch queues a kernel of the user's, in the order of the stream's other work: see
-// device.Launcher, which says what arguments may be. Tensors among them, alone or as
-// device.Strided, may be of other streams of the device, whose work on them so far comes
+// device.Launcher, which says what arguments may be. Tensors among them, alone or within
+// device.Strided, ReadOnly or Overwritten, may be of other streams of the device, whose work on them so far comes
 // before; what they do with them later waits for this stream only if it is made to (To,
-// or an event). What the kernel uses may be released as soon as Launch has returned.
+// or an event). What the kernel uses may be released as soon as Launch has returned, also in
+// a capture.
 //
-// The cpu device runs no kernels: device.ErrUnsupported.
+// Each kind of device has kernels of its own: see device.Kernel. Queues that are not
+// device.Launcher: device.ErrUnsupported.
 func (s *Stream) Launch(k device.Kernel, grid, block device.Dim3, args ...any) error {
 	const op = "Launch"
 	if s == nil {
@@ -24,6 +26,9 @@ func (s *Stream) Launch(k device.Kernel, grid, block device.Dim3, args ...any) e
 		return layout.Errorf(device.ErrUnsupported, op, "device %s runs no kernels but its own", s.dev.Info().ID())
 	}
 	for i, arg := range args {
+		if access, ok := arg.(device.AccessArgument); ok {
+			arg = access.X
+		}
 		if strided, ok := arg.(device.StridedArgument); ok {
 			arg = strided.X
 		}
