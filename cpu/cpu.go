@@ -269,6 +269,11 @@ func (d *processor) Close() error {
 		all = append(all, m)
 	}
 	d.mu.Unlock()
+	for _, q := range *d.queues.Load() {
+		q.mu.Lock()
+		q.endReplays()
+		q.mu.Unlock()
+	}
 	for _, m := range all {
 		m.retire() // unless Free is doing so
 	}

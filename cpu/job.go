@@ -27,7 +27,7 @@ var jobs = sync.Pool{New: func() any { return new(job) }}
 // release returns the job to its pool.
 func (j *job) release() {
 	j.drop()
-	j.cast, j.memory.conversion, j.ran = nil, conversion{}, ""
+	j.cast, j.mover, j.memory.conversion, j.ran = nil, nil, conversion{}, ""
 	jobs.Put(j)
 }
 
@@ -116,6 +116,7 @@ type scratch struct {
 	wide        []byte          // the destination's
 	floats      []byte          // of a conversion by way of float32
 	values      []byte          // of a scaling
+	local       []byte          // of a block of a user's kernel
 	terms       *simd.Terms
 	choices     *simd.Choices
 	conversions [sideCount]converter // of a scaling's terms
@@ -178,14 +179,21 @@ func (j *job) part(lo, hi int64, sc *scratch) {
 	}
 }
 
-// execute plans the job, runs it, and returns when it is done.
+func (j *job) perform(*scratch) (int64, error) {
+	j.execute()
+	return j.bytes, nil
+}
+
+// execute plans the job, unless it is planned, runs it, and returns when it is done.
 func (j *job) execute() {
 	sc := scratches.Get().(*scratch)
 	defer scratches.Put(sc)
 	if j.packed && j.bytes >= parallelBytes && j.executePacked(sc) {
 		return
 	}
-	j.plan()
+	if j.mover == nil {
+		j.plan()
+	}
 	cost := j.bytes
 	if j.kind == dense {
 		cost /= denseFactor

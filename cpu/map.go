@@ -26,21 +26,28 @@ func (q *queue) Map(dst, src, table device.Operand) error {
 	if err != nil {
 		return err
 	}
-	if err := q.hold(op, to, from, entries); err != nil {
-		return err
-	}
-	defer q.releaseMemory(to, from, entries)
 	if dst.Layout.Count() == 0 {
 		return nil
 	}
+	m := &mapping{dst, src, table, to.base, from.base, entries.base}
+	return q.do(op, m, to, from, entries)
+}
+
+// mapping is a checked Map, whose job depends on the table's elements.
+type mapping struct {
+	dst, src, table   device.Operand
+	to, from, entries unsafe.Pointer
+}
+
+func (m *mapping) perform(*scratch) (int64, error) {
 	j := jobs.Get().(*job)
 	defer j.release()
-	j.prepareMap(&dst, &src, readTable(entries.base, &table))
-	j.dst, j.src = to.base, from.base
-	j.execute()
-	q.launched(j.bytes)
-	return nil
+	j.prepareMap(&m.dst, &m.src, readTable(m.entries, &m.table))
+	j.dst, j.src = m.to, m.from
+	return j.perform(nil)
 }
+
+func (m *mapping) release() {}
 
 // readTable reads the elements of a table, of up to 32 bits each.
 func readTable(p unsafe.Pointer, table *device.Operand) *[256]uint64 {

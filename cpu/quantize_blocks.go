@@ -26,21 +26,15 @@ func (q *queue) quantizeBlocks(op string, check func() error, dst, src, scale *d
 			return err
 		}
 	}
-	if err := q.hold(op, regions[:]...); err != nil {
-		return err
-	}
-	defer q.releaseMemory(regions[:]...)
 	if dst.Layout.Count() == 0 {
 		return nil
 	}
 	b := blocksPool.Get().(*blocks)
-	defer b.drop()
 	if err := b.load(&operands, &regions); err != nil {
+		b.release()
 		return err
 	}
-	b.execute(&q.sc)
-	q.launched(b.bytes)
-	return nil
+	return q.do(op, b, regions[:]...)
 }
 
 const blockSides = sideScale + 1
@@ -66,7 +60,7 @@ type blockAxis struct {
 
 var blocksPool = sync.Pool{New: func() any { return new(blocks) }}
 
-func (b *blocks) drop() {
+func (b *blocks) release() {
 	for i := range b.operands {
 		b.operands[i].base = nil
 	}
@@ -106,6 +100,11 @@ func (b *blocks) load(operands *[blockSides]*device.Operand, regions *[blockSide
 		b.axes = append(b.axes, blockAxis{n: 1})
 	}
 	return nil
+}
+
+func (b *blocks) perform(sc *scratch) (int64, error) {
+	b.execute(sc)
+	return b.bytes, nil
 }
 
 // execute runs it and returns when it is done.

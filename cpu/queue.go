@@ -21,6 +21,9 @@ type queue struct {
 	long   atomic.Bool  // the current call is a long one, and holds its memory
 	done   device.Stats // only the numbers that count adds
 
+	capture *capture // nil: calls are carried out
+	replays map[*replay]struct{}
+
 	// For those that wait neither for a long call nor for later calls: see over.
 	asked, answered atomic.Int64
 	showing         sync.Mutex
@@ -31,8 +34,7 @@ type queue struct {
 	ran     [mostRan]ran // the latest long ones
 	nextRan uint
 	sc      scratch
-	pattern [2]uint64 // the element of a fill
-	text    string    // of one with strings
+	filling filling
 }
 
 // event is done from the start, as is all work before it.
@@ -48,6 +50,12 @@ func (q *queue) begin(op string) error {
 	if q.closed || q.dev.closed.Load() {
 		q.mu.Unlock()
 		return layout.Errorf(device.ErrClosed, op, "the queue or its device is closed")
+	}
+	if q.capture != nil {
+		if err := backend.CheckCaptured(op); err != nil {
+			q.mu.Unlock()
+			return err
+		}
 	}
 	return nil
 }
@@ -249,6 +257,12 @@ func (q *queue) move(f *form, dst, src *device.Operand) error {
 		return firstOf(f.check(dst, src, nil), err)
 	}
 	f.align = uint8(min(alignment(to.base), alignment(from.base)))
+	if q.capture != nil {
+		if err := f.check(dst, src, nil); err != nil {
+			return err
+		}
+		return q.captureMove(f, dst, src, to, from)
+	}
 	p := q.plans.again(f, &dst.Layout, &src.Layout)
 	if p == nil && f.op == opCopy {
 		if n, ok := shortRun(dst, src); ok {
@@ -362,6 +376,17 @@ func (q *queue) carryOutLong(f *form, dst, src *layout.Layout, to, from region) 
 	return nil
 }
 
+// captureMove captures a checked call of any size.
+func (q *queue) captureMove(f *form, dst, src *device.Operand, to, from region) error {
+	j := jobs.Get().(*job)
+	if !j.prepare(f, &dst.Layout, &src.Layout) {
+		j.release()
+		return nil
+	}
+	j.dst, j.src = to.base, from.base
+	return q.do(f.op.String(), j, to, from)
+}
+
 func (q *queue) usePair(op string, dst, src *device.Operand) (to, from region, err error) {
 	if to, err = q.use(op, "dst", dst.Buffer); err == nil {
 		from, err = q.use(op, "src", src.Buffer)
@@ -386,21 +411,36 @@ func (q *queue) fill(f *form, dst *device.Operand, pattern []byte, text string) 
 		return firstOf(f.check(dst, dst, pattern), err)
 	}
 	f.align = uint8(alignment(m.base))
+	if q.capture != nil {
+		if err := f.check(dst, dst, pattern); err != nil {
+			return err
+		}
+		return q.captureMove(f, dst, dst, m, new(filling).set(f, pattern, text))
+	}
 	l := &dst.Layout
 	p, err := q.planned(q.plans.again(f, l, l), f, dst, dst, m.memory, m.memory, pattern)
 	if err != nil {
 		return err
 	}
-	element := region{base: unsafe.Pointer(&q.pattern)}
-	if f.op == opFillString {
-		q.text = text
-		element.base = unsafe.Pointer(&q.text)
-	} else {
-		spread(&q.pattern, pattern, dst.Type.Bits())
-	}
-	err = q.carryOut(p, f, l, l, m, element)
-	q.text = ""
+	err = q.carryOut(p, f, l, l, m, q.filling.set(f, pattern, text))
+	q.filling.text = ""
 	return err
+}
+
+// filling is the source of a fill.
+type filling struct {
+	pattern [2]uint64
+	text    string // of one with strings
+}
+
+// set sets the source, and returns its memory.
+func (x *filling) set(f *form, pattern []byte, text string) region {
+	if f.op == opFillString {
+		x.text = text
+		return region{base: unsafe.Pointer(&x.text)}
+	}
+	spread(&x.pattern, pattern, f.dst.Bits())
+	return region{base: unsafe.Pointer(&x.pattern)}
 }
 
 // spread repeats an element over 16 bytes, so that it may be moved as a wider one.
@@ -453,6 +493,7 @@ func (q *queue) Close() error {
 	q.mu.Lock()
 	before := q.closed
 	q.closed = true
+	q.endReplays()
 	q.plans, q.ran, q.sc = plans{}, [mostRan]ran{}, scratch{}
 	q.mu.Unlock()
 	if !before {

@@ -59,20 +59,13 @@ func (q *queue) scale(op string, check func() error, operands [sideCount]*device
 			return err
 		}
 	}
-	if err := q.hold(op, regions[:]...); err != nil {
-		return err
-	}
-	defer q.releaseMemory(regions[:]...)
 	if operands[sideDst].Layout.Count() == 0 {
 		return nil
 	}
 	c := scalings.Get().(*scaling)
-	defer c.drop()
 	prepare(c)
 	c.load(&operands, &regions)
-	c.execute(&q.sc)
-	q.launched(c.bytes)
-	return nil
+	return q.do(op, c, regions[:]...)
 }
 
 // scaling is a Dequantize or a Quantize made ready to run: loops over axes, the innermost
@@ -113,7 +106,7 @@ type scaled struct {
 
 var scalings = sync.Pool{New: func() any { return new(scaling) }}
 
-func (c *scaling) drop() {
+func (c *scaling) release() {
 	for i := range c.operands {
 		c.operands[i].dtype, c.operands[i].base, c.operands[i].is = layout.Invalid, nil, nil
 	}
@@ -160,6 +153,11 @@ func (c *scaling) load(operands *[sideCount]*device.Operand, regions *[sideCount
 	for k := c.rank - 2; k >= 0 && c.axes[k].by[sideDst] == c.length && c.axes[k].by[sideSrc] == c.length; k-- {
 		c.length *= c.axes[k].n
 	}
+}
+
+func (c *scaling) perform(sc *scratch) (int64, error) {
+	c.execute(sc)
+	return c.bytes, nil
 }
 
 // execute runs the scaling and returns when it is done.

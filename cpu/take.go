@@ -45,27 +45,30 @@ func (q *queue) moveIndexed(op string, dst, src, at *device.Operand, how device.
 	if err != nil {
 		return err
 	}
-	if err := q.hold(op, to, from, indices); err != nil {
-		return err
-	}
-	defer q.releaseMemory(to, from, indices)
 	if dst.Layout.Count() == 0 || indexing.LeadNowhere(by) {
 		return nil
 	}
 	t := takes.Get().(*take)
-	defer t.drop()
 	t.dst, t.src, t.at, t.atBits = to.base, from.base, indices.base, at.Type.Bits()
 	t.put, t.reduce = op == "Put", nil
 	if how != device.ReduceSet {
 		t.reduce = reducer(dst.Type, how)
 	}
 	t.load(dst, src, at, by)
-	t.execute(&q.sc)
-	q.launched(t.bytes)
-	if t.wrong.Load() {
-		return layout.Errorf(device.ErrInvalid, op, "%s", backend.OutOfRange(t.index, t.extent))
+	return q.do(op, t, to, from, indices)
+}
+
+func (t *take) perform(sc *scratch) (int64, error) {
+	t.wrong.Store(false)
+	t.execute(sc)
+	if !t.wrong.Load() {
+		return t.bytes, nil
 	}
-	return nil
+	op := "Take"
+	if t.put {
+		op = "Put"
+	}
+	return t.bytes, layout.Errorf(device.ErrInvalid, op, "%s", backend.OutOfRange(t.index, t.extent))
 }
 
 // take is a Take or a Put made ready to run: loops over axes, the innermost last. Steps
@@ -112,7 +115,7 @@ func (p *location) move(x *takeAxis, times int64) {
 
 var takes = sync.Pool{New: func() any { return new(take) }}
 
-func (t *take) drop() {
+func (t *take) release() {
 	t.dst, t.src, t.at = nil, nil, nil
 	takes.Put(t)
 }
@@ -127,7 +130,6 @@ func (t *take) load(dst, src, at *device.Operand, by []layout.Index) {
 	}
 	bits, unit := dst.Type.Bits(), int64(1)
 	t.by = append(t.by[:0], by...)
-	t.wrong.Store(false)
 	switch {
 	case dst.Type == layout.String:
 		unit, t.bytes = stringSize, stringSize*d.Count()

@@ -29,20 +29,13 @@ func (q *queue) Where(dst, cond, a, b device.Operand) error {
 			return err
 		}
 	}
-	if err := q.hold(op, regions[:]...); err != nil {
-		return err
-	}
-	defer q.releaseMemory(regions[:]...)
 	if dst.Layout.Count() == 0 {
 		return nil
 	}
 	w := wheres.Get().(*where)
-	defer w.drop()
 	w.dst, w.a, w.b, w.cond = regions[0].base, regions[1].base, regions[2].base, regions[3].base
 	w.load(&dst, &cond, &a, &b)
-	w.execute(&q.sc)
-	q.launched(w.bytes)
-	return nil
+	return q.do(op, w, regions[:]...)
 }
 
 // where is a Where made ready to run: loops over axes, the innermost last. Steps are in
@@ -79,7 +72,7 @@ func (p *sides) move(x *sides, times int64) {
 
 var wheres = sync.Pool{New: func() any { return new(where) }}
 
-func (w *where) drop() {
+func (w *where) release() {
 	w.dst, w.a, w.b, w.cond = nil, nil, nil, nil
 	wheres.Put(w)
 }
@@ -104,6 +97,11 @@ func (w *where) load(dst, cond, a, b *device.Operand) {
 	if w.rank == 0 {
 		w.rank, w.axes[0] = 1, whereAxis{n: 1}
 	}
+}
+
+func (w *where) perform(sc *scratch) (int64, error) {
+	w.execute(sc)
+	return w.bytes, nil
 }
 
 // execute does it and returns when it is done.

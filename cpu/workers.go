@@ -120,8 +120,13 @@ func (w *workers) run(s *share, want int, sc *scratch) {
 	s.want = int32(want)
 	s.have.Store(0)
 	w.offer(s)
+	defer w.end(s) // deferred: a user's kernel may end the goroutine
 	for s.step(sc) {
 	}
+}
+
+// end ends the sharing of work, and waits for workers.
+func (w *workers) end(s *share) {
 	w.withdraw(s)
 	// Those inside finish their grains. Each has fenced what it streamed, and the lock
 	// orders their other writes before what comes next.
@@ -184,7 +189,13 @@ func (w *workers) serve() {
 	// A goroutine started in a bubble of testing/synctest must end in it, and time
 	// does not pass there. It begins in the year 2000.
 	me.brief = time.Now().Year() < 2020
-	for s := w.next(me, nil); s != nil; s = w.next(me, s) {
+	var s *share
+	defer func() {
+		if s != nil { // a user's kernel has ended the goroutine
+			w.abandon(s)
+		}
+	}()
+	for s = w.next(me, nil); s != nil; s = w.next(me, s) {
 		// Between grains, it leaves for a share with fewer workers.
 		for s.step(&me.sc) && s.have.Load() <= w.least.Load()+1 {
 		}
@@ -218,6 +229,16 @@ func (w *workers) next(me *worker, before *share) *share {
 	w.alive-- // it is brief, or there are fewer processors than before
 	w.balance()
 	return nil
+}
+
+// abandon ends a worker within a share.
+func (w *workers) abandon(s *share) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s.have.Add(-1)
+	s.inside.RUnlock()
+	w.alive--
+	w.recruit()
 }
 
 // park waits to be woken, without the lock. False: the worker ends.

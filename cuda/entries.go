@@ -7,13 +7,13 @@ import (
 	"strings"
 
 	"github.com/restride/restride/device"
-	"github.com/restride/restride/internal/gpu"
+	"github.com/restride/restride/internal/arguments"
 	"github.com/restride/restride/internal/quote"
 	"github.com/restride/restride/layout"
 )
 
 // names lists kernels, for errors.
-func names(kernels map[string][]gpu.Parameter) string {
+func names(kernels map[string][]arguments.Parameter) string {
 	var all []string
 	for _, name := range slices.Sorted(maps.Keys(kernels)) {
 		all = append(all, quote.Name(name))
@@ -28,8 +28,8 @@ func names(kernels map[string][]gpu.Parameter) string {
 }
 
 // readEntries returns the parameters of the kernels (.entry) in PTX.
-func readEntries(text string) (map[string][]gpu.Parameter, error) {
-	kernels := map[string][]gpu.Parameter{}
+func readEntries(text string) (map[string][]arguments.Parameter, error) {
+	kernels := map[string][]arguments.Parameter{}
 	w := ptxWords{text}
 	for {
 		switch word := w.next(); word {
@@ -79,13 +79,13 @@ func (w *ptxWords) next() string {
 }
 
 // parameters reads the list behind a kernel's name, if any: "( .param .u64 a, ...)".
-func (w *ptxWords) parameters() ([]gpu.Parameter, bool) {
+func (w *ptxWords) parameters() ([]arguments.Parameter, bool) {
 	before := w.rest
 	if w.next() != "(" {
 		w.rest = before
 		return nil, true
 	}
-	var all []gpu.Parameter
+	var all []arguments.Parameter
 	for {
 		switch word := w.next(); {
 		case word == ")":
@@ -104,7 +104,7 @@ func (w *ptxWords) parameters() ([]gpu.Parameter, bool) {
 }
 
 // parameter reads ".align 8 .b8 name[24]", or ".u64 .ptr .global .align 1 name".
-func (w *ptxWords) parameter() (p gpu.Parameter, ok bool) {
+func (w *ptxWords) parameter() (p arguments.Parameter, ok bool) {
 	pointer := false
 	for {
 		word := w.next()
@@ -124,10 +124,10 @@ func (w *ptxWords) parameter() (p gpu.Parameter, ok bool) {
 				if err != nil || w.next() != "]" {
 					return p, false
 				}
-				p.Kind, p.Bytes = gpu.Struct, p.Bytes*int(n)
+				p.Kind, p.Bytes = arguments.Struct, p.Bytes*int(n)
 			}
 			if pointer {
-				p.Kind = gpu.Pointer
+				p.Kind = arguments.Pointer
 			}
 			return p, p.Bytes > 0
 		case p.Type == "":
@@ -139,7 +139,7 @@ func (w *ptxWords) parameter() (p gpu.Parameter, ok bool) {
 
 // ptxType returns the kinds of value for a parameter of a type, such as ".u64". A number of 64
 // bits may be a pointer.
-func ptxType(name string) (kind gpu.Kind, bytes int) {
+func ptxType(name string) (kind arguments.Kind, bytes int) {
 	if len(name) < 3 {
 		return 0, 0
 	}
@@ -149,14 +149,14 @@ func ptxType(name string) (kind gpu.Kind, bytes int) {
 	}
 	switch name[1] {
 	case 'u', 's':
-		kind = gpu.Integer
+		kind = arguments.Integer
 	case 'f':
-		kind = gpu.Float
+		kind = arguments.Float
 	case 'b':
-		kind = gpu.ByValue
+		kind = arguments.ByValue
 	}
 	if bits == 64 && name[1] != 'f' {
-		kind |= gpu.Pointer
+		kind |= arguments.Pointer
 	}
-	return kind | gpu.Struct, bits / 8
+	return kind | arguments.Struct, bits / 8
 }

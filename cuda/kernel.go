@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/arguments"
 	"github.com/restride/restride/internal/gpu"
 	"github.com/restride/restride/internal/quote"
 	"github.com/restride/restride/layout"
@@ -34,7 +35,7 @@ func (d *Device) Load(image []byte, name string) (device.Kernel, error) {
 			if err := d.driver.with(func(*frame) error { return u.load(image, ptx, name) }); err != nil {
 				return err
 			}
-			k = gpu.NewKernel(d.Device, name, u, u.parameters, uint32(max(u.most, 0)))
+			k = gpu.NewKernel(d.Device, u, arguments.Kernel{Name: name, Parameters: u.parameters, MostThreads: uint32(max(u.most, 0))})
 			return nil
 		})
 	}
@@ -84,7 +85,7 @@ type userKernel struct {
 	module     cuModule
 	function   cuFunction
 	most       int // threads in a block; 0: not reported
-	parameters []gpu.Parameter
+	parameters []arguments.Parameter
 }
 
 // load loads the module. The device's context is current.
@@ -128,8 +129,8 @@ const (
 const mostParameters = 1 << 15
 
 // ask queries the driver for the parameters.
-func (u *userKernel) ask() ([]gpu.Parameter, error) {
-	var all []gpu.Parameter
+func (u *userKernel) ask() ([]arguments.Parameter, error) {
+	var all []arguments.Parameter
 	for i := range mostParameters {
 		bytes, ok, err := u.driver.api.parameter(u.function, i)
 		if err != nil {
@@ -138,11 +139,11 @@ func (u *userKernel) ask() ([]gpu.Parameter, error) {
 		if !ok {
 			break
 		}
-		kind := gpu.ByValue
+		kind := arguments.ByValue
 		if bytes == 8 {
-			kind |= gpu.Pointer
+			kind |= arguments.Pointer
 		}
-		all = append(all, gpu.Parameter{Type: fmt.Sprintf("%d bytes", bytes), Kind: kind, Bytes: bytes})
+		all = append(all, arguments.Parameter{Type: fmt.Sprintf("%d bytes", bytes), Kind: kind, Bytes: bytes})
 	}
 	return all, nil
 }
@@ -173,7 +174,7 @@ func pack(values []gpu.Value) (data []byte, at []uint32) {
 	for i := range values {
 		data = append(data, make([]byte, -len(data)&15)...)
 		at = append(at, uint32(len(data)))
-		if v := &values[i]; v.Kind == gpu.Pointer {
+		if v := &values[i]; v.Kind == arguments.Pointer {
 			address := cuDevicePtr(0)
 			if m, ok := v.Mem.(*memory); ok {
 				address = m.at

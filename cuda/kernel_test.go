@@ -24,7 +24,7 @@ import (
 var userPTX []byte
 
 func TestUserKernels(t *testing.T) {
-	gputest.UserKernels(t, openTest(t), openTest(t), func(dev device.Device, name string) (device.Kernel, error) {
+	devicetest.Kernels(t, openTest(t), openTest(t), func(dev device.Device, name string) (device.Kernel, error) {
 		return dev.(*Device).Load(userPTX, name)
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/arguments"
 	"github.com/restride/restride/internal/gpu"
 )
 
@@ -225,7 +226,9 @@ func (d *driver) runTrial(program uintptr, name string, in []byte, n, bytes int)
 	}
 	defer func() { err = errors.Join(err, d.Free(dst)) }()
 	const group = 64
-	values := []gpu.Value{{Kind: gpu.Pointer, Mem: dst}, {Kind: gpu.Pointer, Mem: src}, {Kind: gpu.Integer, Bytes: binary.LittleEndian.AppendUint32(nil, uint32(n))}}
+	pointer := arguments.Value{Kind: arguments.Pointer}
+	count := arguments.Value{Kind: arguments.Integer, Bytes: binary.LittleEndian.AppendUint32(nil, uint32(n))}
+	values := []gpu.Value{{Value: pointer, Mem: dst}, {Value: pointer, Mem: src}, {Value: count}}
 	grid := [3]uint32{uint32(n+group-1) / group, 1, 1}
 	if err := s.(*stream).LaunchProgram(&userKernel{kernel: kernel}, grid, [3]uint32{group, 1, 1}, values, 0); err != nil {
 		return nil, err

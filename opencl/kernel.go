@@ -9,6 +9,7 @@ import (
 	"unsafe"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/arguments"
 	"github.com/restride/restride/internal/dl"
 	"github.com/restride/restride/internal/gpu"
 	"github.com/restride/restride/internal/quote"
@@ -35,7 +36,7 @@ func (d *Device) Compile(source, name, options string) (device.Kernel, error) {
 		if err != nil {
 			return errors.Join(err, u.Release())
 		}
-		k = gpu.NewKernel(d.Device, name, u, parameters, uint32(min(most, 1<<31)))
+		k = gpu.NewKernel(d.Device, u, arguments.Kernel{Name: name, Parameters: parameters, MostThreads: uint32(min(most, 1<<31))})
 		return nil
 	})
 	return k, err
@@ -44,6 +45,7 @@ func (d *Device) Compile(source, name, options string) (device.Kernel, error) {
 // userKernel is a user's kernel. The driver stores arguments in the cl_kernel, so only one
 // launch at a time may set them.
 type userKernel struct {
+	name            string
 	program, kernel uintptr
 	mu              sync.Mutex
 }
@@ -57,7 +59,7 @@ func (d *driver) compile(source, name, options string) (*userKernel, error) {
 	if err != nil {
 		return nil, errors.Join(err, clReleaseProgram.call(program))
 	}
-	return &userKernel{program: program, kernel: kernel}, nil
+	return &userKernel{name: name, program: program, kernel: kernel}, nil
 }
 
 // kernelOf returns a program's kernel with a name.
@@ -77,17 +79,17 @@ func (u *userKernel) Release() error {
 }
 
 // parameters queries the kernel's parameters.
-func (u *userKernel) parameters() ([]gpu.Parameter, error) {
+func (u *userKernel) parameters() ([]arguments.Parameter, error) {
 	n, err := clGetKernelInfo.number(u.kernel, kernelNumArgs)
 	if err != nil {
 		return nil, err
 	}
-	all := make([]gpu.Parameter, n)
+	all := make([]arguments.Parameter, n)
 	for i := range all {
 		p := &all[i]
 		space, err := clGetKernelArgInfo.number(u.kernel, uintptr(i), kernelArgAddressQualifier)
 		if isCode(err, argInfoNotAvailable) { // the driver does not report them: any it accepts is right
-			p.Kind = gpu.Pointer | gpu.LocalMemory | gpu.ByValue
+			p.Kind = arguments.Pointer | arguments.LocalMemory | arguments.ByValue
 			continue
 		}
 		if err == nil {
@@ -101,12 +103,12 @@ func (u *userKernel) parameters() ([]gpu.Parameter, error) {
 		}
 		switch space {
 		case addressGlobal, addressConstant:
-			p.Kind = gpu.Pointer
+			p.Kind = arguments.Pointer
 			if strings.HasPrefix(p.Type, "image") { // an object of its own, in global memory
 				p.Kind = 0
 			}
 		case addressLocal:
-			p.Kind = gpu.LocalMemory
+			p.Kind = arguments.LocalMemory
 		default:
 			p.Kind, p.Bytes = valueOf(p.Type)
 		}
@@ -116,31 +118,31 @@ func (u *userKernel) parameters() ([]gpu.Parameter, error) {
 
 // scalars are the types of numbers, by their names in OpenCL C.
 var scalars = map[string]struct {
-	kind  gpu.Kind
+	kind  arguments.Kind
 	bytes int
 }{
-	"char": {gpu.Integer, 1}, "uchar": {gpu.Integer, 1}, "unsigned char": {gpu.Integer, 1},
-	"short": {gpu.Integer, 2}, "ushort": {gpu.Integer, 2}, "unsigned short": {gpu.Integer, 2},
-	"int": {gpu.Integer, 4}, "uint": {gpu.Integer, 4}, "unsigned int": {gpu.Integer, 4},
-	"long": {gpu.Integer, 8}, "ulong": {gpu.Integer, 8}, "unsigned long": {gpu.Integer, 8},
-	"half": {gpu.Struct, 2}, "float": {gpu.Float, 4}, "double": {gpu.Float, 8},
+	"char": {arguments.Integer, 1}, "uchar": {arguments.Integer, 1}, "unsigned char": {arguments.Integer, 1},
+	"short": {arguments.Integer, 2}, "ushort": {arguments.Integer, 2}, "unsigned short": {arguments.Integer, 2},
+	"int": {arguments.Integer, 4}, "uint": {arguments.Integer, 4}, "unsigned int": {arguments.Integer, 4},
+	"long": {arguments.Integer, 8}, "ulong": {arguments.Integer, 8}, "unsigned long": {arguments.Integer, 8},
+	"half": {arguments.Struct, 2}, "float": {arguments.Float, 4}, "double": {arguments.Float, 8},
 }
 
 // valueOf returns the kinds of value for a parameter, by the name of its type: float4 is a
 // struct of 16 bytes.
-func valueOf(name string) (gpu.Kind, int) {
+func valueOf(name string) (arguments.Kind, int) {
 	if name == "sampler_t" {
 		return 0, 0
 	}
 	if s, ok := scalars[name]; ok {
-		return s.kind | gpu.Struct, s.bytes
+		return s.kind | arguments.Struct, s.bytes
 	}
 	for lanes, bytes := range map[string]int{"2": 2, "3": 4, "4": 4, "8": 8, "16": 16} {
 		if s, ok := scalars[strings.TrimSuffix(name, lanes)]; ok {
-			return gpu.Struct, bytes * s.bytes
+			return arguments.Struct, bytes * s.bytes
 		}
 	}
-	return gpu.ByValue, 0 // a type defined in the source, or a struct
+	return arguments.ByValue, 0 // a type defined in the source, or a struct
 }
 
 // LaunchProgram queues a user's kernel.
@@ -149,13 +151,29 @@ func (s *stream) LaunchProgram(p gpu.Program, grid, block [3]uint32, values []gp
 		return err
 	}
 	u := p.(*userKernel)
+	if s.capture != nil {
+		return s.capture.addProgram(u, grid, block, values)
+	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
+	if err := u.prepare(values); err != nil {
+		return err
+	}
+	return u.launch(s, grid, block)
+}
+
+// prepare sets the arguments.
+func (u *userKernel) prepare(values []gpu.Value) error {
 	for i, v := range values {
 		if err := u.set(i, &v); err != nil {
 			return err
 		}
 	}
+	return nil
+}
+
+// launch queues the kernel with the arguments that are set.
+func (u *userKernel) launch(s *stream, grid, block [3]uint32) error {
 	global, local := new([3]uintptr), new([3]uintptr)
 	for i := range global {
 		global[i], local[i] = uintptr(grid[i])*uintptr(block[i]), uintptr(block[i])
@@ -166,9 +184,9 @@ func (s *stream) LaunchProgram(p gpu.Program, grid, block [3]uint32, values []gp
 // set sets an argument.
 func (u *userKernel) set(i int, v *gpu.Value) error {
 	switch {
-	case v.Kind == gpu.LocalMemory:
+	case v.Kind == arguments.LocalMemory:
 		return clSetKernelArg.call(u.kernel, uintptr(i), uintptr(v.Local), 0)
-	case v.Kind == gpu.Pointer:
+	case v.Kind == arguments.Pointer:
 		handle := new(uintptr)
 		if m, ok := v.Mem.(*memory); ok {
 			*handle = m.handle

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/device/devicetest"
 	"github.com/restride/restride/internal/gpu/gputest"
 )
 
@@ -28,7 +29,7 @@ const userSource = `
 	}`
 
 func TestUserKernels(t *testing.T) {
-	gputest.UserKernels(t, openTest(t, Options{}), openTest(t, Options{}), func(dev device.Device, name string) (device.Kernel, error) {
+	devicetest.Kernels(t, openTest(t, Options{}), openTest(t, Options{}), func(dev device.Device, name string) (device.Kernel, error) {
 		return dev.(*Device).Compile(userSource, name, "")
 	})
 }

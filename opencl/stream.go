@@ -20,6 +20,7 @@ type stream struct {
 	kernel  *kernel         // and its kernel
 	frame   [9]uintptr      // the arguments of a transfer, or of clFinish
 	failure *failure
+	capture *replay  // nil: launches are queued, not captured
 	behind  []*event // events of other streams that work waits for; each is held
 }
 
@@ -144,6 +145,14 @@ func (s *stream) kernelOf(spec planner.Spec) (*kernel, error) {
 	if k := s.kernels[spec]; k != nil {
 		return k, nil
 	}
+	k, err := s.newKernel(spec)
+	if err == nil {
+		s.kernels[spec] = k
+	}
+	return k, err
+}
+
+func (s *stream) newKernel(spec planner.Spec) (*kernel, error) {
 	program, err := s.driver.programs.get(spec)
 	if err != nil {
 		return nil, err
@@ -156,13 +165,15 @@ func (s *stream) kernelOf(spec planner.Spec) (*kernel, error) {
 	k := &kernel{handle: handle}
 	k.set = [4]uintptr{handle, 0, 8, 0}
 	k.run = [9]uintptr{s.handle, handle, 1, 0, uintptr(unsafe.Pointer(&k.global)), uintptr(unsafe.Pointer(&k.local)), 0, 0, 0}
-	s.kernels[spec] = k
 	return k, nil
 }
 
 func (s *stream) Launch(l *planner.Launch, args []gpu.Argument) error {
 	if err := s.driver.gone(); err != nil {
 		return err
+	}
+	if s.capture != nil {
+		return s.capture.add(l, args)
 	}
 	if l != s.last {
 		k, err := s.kernelOf(l.Spec)
@@ -171,7 +182,14 @@ func (s *stream) Launch(l *planner.Launch, args []gpu.Argument) error {
 		}
 		s.last, s.kernel = l, k
 	}
-	k := s.kernel
+	if err := s.kernel.prepare(l, args); err != nil {
+		return err
+	}
+	return s.kernel.launch()
+}
+
+// prepare sets the arguments of a launch.
+func (k *kernel) prepare(l *planner.Launch, args []gpu.Argument) error {
 	for i, a := range args {
 		v := a.Number
 		if m, ok := a.Mem.(*memory); ok {
@@ -191,6 +209,11 @@ func (s *stream) Launch(l *planner.Launch, args []gpu.Argument) error {
 		}
 	}
 	k.global, k.local = uintptr(l.Groups)*uintptr(l.Local), uintptr(l.Local)
+	return nil
+}
+
+// launch queues the kernel with the arguments that are set.
+func (k *kernel) launch() error {
 	code := int32(dl.Call(clEnqueueNDRangeKernel.addr, k.run[:]...))
 	runtime.KeepAlive(k)
 	return clEnqueueNDRangeKernel.check(code)

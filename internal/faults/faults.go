@@ -55,7 +55,7 @@ type Target struct {
 	Driver Driver
 	Open   func(i int) (device.Device, error)
 	Second bool // there is a device 1
-	// Kernel compiles a user's kernel: turned, of gputest.UserKernels.
+	// Kernel compiles a user's kernel: turned, of devicetest.Kernels.
 	Kernel func(device.Device) (device.Kernel, error)
 	// More is additional work for this backend; nil: none.
 	More func(*Program) error

@@ -29,8 +29,9 @@ type capture struct {
 	hold     *Queue
 	launches int64
 	bytes    int64
-	takes    bool  // it contains takes
-	page     *page // for their status: one slot, in which each run records the first error
+	takes    bool      // it contains takes
+	kernels  []*Kernel // of the user's, which it uses
+	page     *page     // for their status: one slot, in which each run records the first error
 
 	// Buffers that the work reads before it has written them, and buffers that it writes.
 	reads, writes []part
@@ -60,15 +61,6 @@ type replay struct {
 	capture
 	q     *Queue
 	graph Graph
-}
-
-// capturable reports whether a call can be part of a capture.
-func capturable(op string) bool {
-	switch op {
-	case "Copy", "Fill", "Convert", "Take", "Put", "Map", "Where", "Dequantize", "Quantize":
-		return true
-	}
-	return false
 }
 
 // Capture makes what f queues into a device.Replay.
@@ -133,7 +125,7 @@ func (q *Queue) captured(s Capturer) (*replay, error) {
 	}
 	g, err := s.EndCapture()
 	if err != nil {
-		q.release(q.capture)
+		err = errors.Join(err, q.release(q.capture))
 		q.capture = nil
 		return nil, err
 	}
@@ -160,37 +152,70 @@ func (q *Queue) endCapture() {
 	if g, err := q.stream.(Capturer).EndCapture(); err == nil {
 		_ = g.Close() // it has not run
 	}
-	q.release(q.capture)
+	_ = q.release(q.capture) // the error that ends the capture is more important
 	q.capture = nil
 }
 
-// release ends a capture's hold on buffers and its page, whose outcomes are lost.
-func (q *Queue) release(c *capture) {
+// release ends a capture's hold on buffers, kernels and its page, whose outcomes are lost.
+func (q *Queue) release(c *capture) error {
 	raise(&c.hold.done, 1)
+	var errs []error
+	for _, k := range c.kernels {
+		errs = append(errs, k.leave())
+	}
+	c.kernels = nil
 	c.page.lose(q)
 	q.statuses.captures = append(q.statuses.captures, c.page)
+	return errors.Join(errs...)
 }
 
-// Run queues the work.
+// Run queues the work. With kernels of the user's, it waits until it is known what the buffers
+// are worth that the work reads, as Launch does.
 func (r *replay) Run() error {
+	for {
+		suspects, err := r.run()
+		if len(suspects) > 0 {
+			if err = waitAll(suspects); err == nil {
+				continue
+			}
+		}
+		return err
+	}
+}
+
+// run is Run, unless there are outcomes for which it has to wait.
+func (r *replay) run() ([]*outcome, error) {
 	q := r.q
 	if err := q.begin("Run"); err != nil {
-		return err
+		return nil, err
 	}
 	defer q.mu.Unlock()
 	if r.graph == nil {
-		return layout.Errorf(device.ErrClosed, "Run", "the replay is closed")
+		return nil, layout.Errorf(device.ErrClosed, "Run", "the replay is closed")
+	}
+	if len(r.kernels) > 0 {
+		if suspects := r.suspects(nil); len(suspects) > 0 {
+			return suspects, nil
+		}
 	}
 	q.seq++
 	if err := r.makeReady(); err != nil {
-		return err
+		return nil, err
 	}
 	if err := r.graph.Launch(); err != nil {
-		return err
+		return nil, err
 	}
 	q.dev.counters.Replay(r.launches, r.bytes)
 	r.flow(r.ask())
-	return nil
+	return nil, nil
+}
+
+// suspects appends the outcomes that the inputs depend on and that may have failed.
+func (r *replay) suspects(to []*outcome) []*outcome {
+	for _, p := range r.reads {
+		to = p.b.suspects(p.lo, p.hi, to)
+	}
+	return to
 }
 
 // makeReady makes room for the outcome of a run, and clears the status of the last one.
@@ -234,10 +259,7 @@ func (r *replay) ask() *outcome {
 // flow makes the outputs of a run depend on its outcome, and on its inputs.
 func (r *replay) flow(own *outcome) {
 	q := r.q
-	on := q.suspected[:0]
-	for _, p := range r.reads {
-		on = p.b.suspects(p.lo, p.hi, on)
-	}
+	on := r.suspects(q.suspected[:0])
 	if own != nil {
 		on = append(on, own)
 	}
@@ -267,9 +289,8 @@ func (r *replay) Close() error {
 
 // end is Close after the wait. The queue is locked.
 func (r *replay) end() error {
-	err := r.graph.Close()
+	err := errors.Join(r.graph.Close(), r.q.release(&r.capture))
 	r.graph = nil
-	r.q.release(&r.capture)
 	delete(r.q.replays, r)
 	return err
 }

@@ -2,10 +2,11 @@ package gpu
 
 import (
 	"errors"
-	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/arguments"
 	"github.com/restride/restride/internal/quote"
 	"github.com/restride/restride/layout"
 )
@@ -23,43 +24,42 @@ type Launcher interface {
 	LaunchProgram(p Program, grid, block [3]uint32, values []Value, shared uint32) error
 }
 
-// Value is the value of a kernel's parameter: memory, local memory or bytes.
+// Value is the value of a kernel's parameter.
 type Value struct {
-	Kind  Kind
-	Mem   Mem    // of a Pointer; nil: a buffer of no bytes
-	Bytes []byte // of an Integer, a Float or a Struct
-	Local uint32 // bytes of LocalMemory
+	arguments.Value
+	Mem Mem // of a pointer; nil: a buffer of no bytes
 }
 
 // Kernel is a device.Kernel.
 type Kernel struct {
-	dev        *Device
-	name       string
-	program    Program
-	parameters []Parameter
-	most       uint32 // threads in a block; 0: unknown
+	dev     *Device
+	program Program
+	arguments.Kernel
 
 	mu     sync.RWMutex // held for reading while a launch is queued
 	closed bool
+	users  atomic.Int64 // captures, and 1 until it is closed
 }
 
 // NewKernel makes a kernel of a driver's, which is released by the kernel's Close and the
 // device's. The caller is within While.
-func NewKernel(d *Device, name string, p Program, parameters []Parameter, mostThreads uint32) *Kernel {
-	k := &Kernel{dev: d, name: name, program: p, parameters: parameters, most: mostThreads}
+func NewKernel(d *Device, p Program, k arguments.Kernel) *Kernel {
+	k.SizesShared = d.properties.Shared
+	made := &Kernel{dev: d, program: p, Kernel: k}
+	made.users.Store(1)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.kernels == nil {
 		d.kernels = map[*Kernel]struct{}{}
 	}
-	d.kernels[k] = struct{}{}
-	return k
+	d.kernels[made] = struct{}{}
+	return made
 }
 
 // Name returns the kernel's name.
-func (k *Kernel) Name() string { return k.name }
+func (k *Kernel) Name() string { return k.Kernel.Name }
 
-// Close waits for the device's queues and frees the kernel.
+// Close waits for the device's queues and frees the kernel, once no capture has it.
 func (k *Kernel) Close() error {
 	const op = "Close"
 	d := k.dev
@@ -72,7 +72,7 @@ func (k *Kernel) Close() error {
 	k.closed = true
 	k.mu.Unlock()
 	if before {
-		return layout.Errorf(device.ErrClosed, op, "the kernel %s was closed before", quote.Name(k.name))
+		return layout.Errorf(device.ErrClosed, op, "the kernel %s was closed before", quote.Name(k.Name()))
 	}
 	for _, q := range d.openQueues() {
 		q.mu.Lock()
@@ -81,6 +81,15 @@ func (k *Kernel) Close() error {
 		}
 		q.mu.Unlock()
 	}
+	return k.leave()
+}
+
+// leave ends a use of the kernel; the last one frees it.
+func (k *Kernel) leave() error {
+	if k.users.Add(-1) > 0 {
+		return nil
+	}
+	d := k.dev
 	d.mu.Lock()
 	delete(d.kernels, k)
 	d.mu.Unlock()
@@ -118,7 +127,8 @@ func (q *Queue) Launch(kernel device.Kernel, grid, block device.Dim3, args ...an
 	}
 }
 
-// launchUser is Launch, unless there are outcomes that a buffer depends on.
+// launchUser is Launch, unless there are outcomes that a buffer depends on. A capture leaves
+// these to each run.
 func (q *Queue) launchUser(k *Kernel, grid, block device.Dim3, args []any) ([]*outcome, error) {
 	const op = "Launch"
 	if err := q.begin(op); err != nil {
@@ -131,72 +141,73 @@ func (q *Queue) launchUser(k *Kernel, grid, block device.Dim3, args []any) ([]*o
 	}
 	k.mu.RLock()
 	defer k.mu.RUnlock()
-	some := filled(&grid)
-	if err := k.check(q.dev, &block); err != nil {
-		return nil, layout.Named(k.call(op), err)
-	}
-	b := binding{q: q, parameters: k.parameters}
-	if err := b.all(args); err != nil {
-		return nil, layout.Named(k.call(op), err)
+	l, err := q.bind(k, grid, block, args)
+	if err != nil {
+		return nil, err
 	}
 	q.seq++
-	used := make([]*Buffer, len(b.buffers))
+	values := make([]Value, len(l.Values))
+	var parts []part
 	var suspects []*outcome
-	for i, buffer := range b.buffers {
-		var err error
-		if used[i], err = q.use(op, b.roles[i], buffer); err != nil {
-			return nil, layout.Named(k.call(op), err)
+	for i, v := range l.Values {
+		values[i].Value = v
+		if v.Kind != arguments.Pointer {
+			continue
 		}
-		b.values[b.places[i]].Mem = used[i].Mem()
-		suspects = used[i].suspects(0, used[i].size, suspects)
+		b, err := q.use(op, v.Role, v.Buffer)
+		if err != nil {
+			return nil, k.Named(err)
+		}
+		values[i].Mem = b.Mem()
+		parts = append(parts, part{b: b, hi: b.size})
+		suspects = b.suspects(0, b.size, suspects)
 	}
-	if len(suspects) > 0 || !some {
+	switch {
+	case l.Empty():
+		return suspects, nil
+	case q.capture != nil:
+		suspects = nil
+	case len(suspects) > 0:
 		return suspects, nil
 	}
-	launch := func() error { return s.LaunchProgram(k.program, grid, block, b.values, b.shared) }
-	err := launch()
+	launch := func() error { return s.LaunchProgram(k.program, l.Grid, l.Block, values, l.Shared) }
+	err = launch()
 	if isMemory(err) {
 		q.makeRoom()
 		err = q.noRoom(launch())
 	}
-	if err != nil {
-		return nil, err
+	if err == nil {
+		q.launched(k, parts)
 	}
-	for _, buffer := range used {
-		buffer.mu.Lock()
-		buffer.written(use{q, q.seq})
-		buffer.mu.Unlock()
+	return nil, err
+}
+
+// bind checks a launch, but for its buffers.
+func (q *Queue) bind(k *Kernel, grid, block device.Dim3, args []any) (arguments.Launch, error) {
+	switch {
+	case k.dev != q.dev:
+		return arguments.Launch{}, k.Named(layout.Errorf(device.ErrInvalid, "", "the kernel is another device's"))
+	case k.closed:
+		return arguments.Launch{}, k.Named(layout.Errorf(device.ErrClosed, "", "the kernel is closed"))
+	}
+	return k.Bind(grid, block, args)
+}
+
+// launched records a launch: it may have read and written any byte of its buffers.
+func (q *Queue) launched(k *Kernel, parts []part) {
+	if c := q.capture; c != nil {
+		c.launches++
+		k.users.Add(1)
+		c.kernels = append(c.kernels, k)
+		for _, p := range parts {
+			c.note(p, parts)
+		}
+		return
+	}
+	for _, p := range parts {
+		p.b.mu.Lock()
+		p.b.written(use{q, q.seq})
+		p.b.mu.Unlock()
 	}
 	q.dev.counters.Launch(0)
-	return nil, nil
-}
-
-func (k *Kernel) call(op string) string { return op + " of kernel " + quote.Name(k.name) }
-
-// filled makes ones of the zeros that stand for them, those at the end behind the first
-// extent. It reports whether no other extent is 0.
-func filled(g *device.Dim3) bool {
-	for i := len(g) - 1; i > 0 && g[i] == 0; i-- {
-		g[i] = 1
-	}
-	return !slices.Contains(g[:], 0)
-}
-
-// check checks a kernel against the device and the size of its blocks.
-func (k *Kernel) check(d *Device, block *device.Dim3) error {
-	some, threads := filled(block), uint64(1)
-	for _, n := range block {
-		threads = min(threads*uint64(n), 1<<31)
-	}
-	switch {
-	case !some:
-		return layout.Errorf(device.ErrInvalid, "", "a block of %d by %d by %d threads has none", block[0], block[1], block[2])
-	case k.dev != d:
-		return layout.Errorf(device.ErrInvalid, "", "the kernel is another device's")
-	case k.closed:
-		return layout.Errorf(device.ErrClosed, "", "the kernel is closed")
-	case k.most > 0 && threads > uint64(k.most):
-		return layout.Errorf(device.ErrInvalid, "", "a block of %d by %d by %d threads; the kernel runs with at most %d here", block[0], block[1], block[2], k.most)
-	}
-	return nil
 }

@@ -68,9 +68,11 @@ func (q *Queue) begin(op string) error {
 		q.mu.Unlock()
 		return lentOutError(op)
 	}
-	if q.capture != nil && !capturable(op) {
-		q.mu.Unlock()
-		return layout.Errorf(device.ErrInvalid, op, "the queue is capturing, which only Copy, Fill, Convert, Take, Put, Map, Where, Dequantize and Quantize can be part of")
+	if q.capture != nil {
+		if err := backend.CheckCaptured(op); err != nil {
+			q.mu.Unlock()
+			return err
+		}
 	}
 	return nil
 }

@@ -1,9 +1,12 @@
-package gpu
+// Package arguments converts the arguments of a launch (device.Launcher) to values for the
+// parameters of a user's kernel, and checks them.
+package arguments
 
 import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/internal/quote"
@@ -42,30 +45,77 @@ func (p *Parameter) String() string {
 	return quote.Plain(p.Type) + " " + quote.Plain(p.Name)
 }
 
-// binding converts arguments to values.
-type binding struct {
-	q          *Queue
-	parameters []Parameter
-	values     []Value
-	shared     uint32 // local memory that is not a parameter
-
-	// The memory among the values: its index, its buffer, and its name for errors.
-	places  []int
-	buffers []device.Buffer
-	roles   []string
+// Value is the value of a parameter: memory, local memory or bytes.
+type Value struct {
+	Kind   Kind
+	Buffer device.Buffer // of a Pointer
+	Role   string        // the name of a Pointer's argument, for errors
+	Bytes  []byte        // of an Integer, a Float or a Struct
+	Local  uint32        // bytes of LocalMemory
 }
 
-// all binds all arguments, whose count must be right.
-func (b *binding) all(args []any) error {
-	for i, arg := range args {
-		if err := b.one(i, arg); err != nil {
-			return err
-		}
+// Kernel is what launches of a kernel are checked against.
+type Kernel struct {
+	Name        string
+	Parameters  []Parameter
+	MostThreads uint32 // in a block; 0: unknown
+	SizesShared bool   // Local arguments that fill no parameter are local memory of the launch
+}
+
+// Launch is a launch of a kernel that has been checked.
+type Launch struct {
+	Grid, Block device.Dim3
+	Values      []Value // one for each parameter
+	Shared      uint32  // bytes of local memory that is not a parameter
+}
+
+// Empty reports whether the launch has no blocks.
+func (l *Launch) Empty() bool { return slices.Contains(l.Grid[:], 0) }
+
+// Named names the kernel in an error of a launch.
+func (k *Kernel) Named(err error) error {
+	return layout.Named("Launch of kernel "+quote.Name(k.Name), err)
+}
+
+// Bind checks the size of a launch, and converts its arguments.
+func (k *Kernel) Bind(grid, block device.Dim3, args []any) (Launch, error) {
+	b := binding{Kernel: k, Launch: Launch{Grid: filled(grid), Block: filled(block)}}
+	err := k.checkBlock(b.Block)
+	for i := 0; i < len(args) && err == nil; i++ {
+		err = b.one(i, args[i])
 	}
-	if n := len(b.values); n != len(b.parameters) {
-		return layout.Errorf(device.ErrInvalid, "", "%d arguments, which fill %d parameters; the kernel has %d", len(args), n, len(b.parameters))
+	if n := len(b.Values); err == nil && n != len(k.Parameters) {
+		err = layout.Errorf(device.ErrInvalid, "", "%d arguments, which fill %d parameters; the kernel has %d", len(args), n, len(k.Parameters))
+	}
+	return b.Launch, k.Named(err)
+}
+
+// filled replaces the zeros that stand for 1, those after the last extent that is not 0.
+func filled(g device.Dim3) device.Dim3 {
+	for i := len(g) - 1; i > 0 && g[i] == 0; i-- {
+		g[i] = 1
+	}
+	return g
+}
+
+func (k *Kernel) checkBlock(block device.Dim3) error {
+	threads := uint64(1)
+	for _, n := range block {
+		threads = min(threads*uint64(n), 1<<31)
+	}
+	switch {
+	case threads == 0:
+		return layout.Errorf(device.ErrInvalid, "", "a block of %d by %d by %d threads has none", block[0], block[1], block[2])
+	case k.MostThreads > 0 && threads > uint64(k.MostThreads):
+		return layout.Errorf(device.ErrInvalid, "", "a block of %d by %d by %d threads; the kernel runs with at most %d here", block[0], block[1], block[2], k.MostThreads)
 	}
 	return nil
+}
+
+// binding converts arguments to values.
+type binding struct {
+	*Kernel
+	Launch
 }
 
 // one binds an argument.
@@ -122,19 +172,19 @@ func scalar(arg any) (Value, bool) {
 // refuse is the error of argument i.
 func (b *binding) refuse(i int, format string, args ...any) error {
 	to := ""
-	if n := len(b.values); n < len(b.parameters) {
-		to = fmt.Sprintf(" for parameter %d, %v,", n, &b.parameters[n])
+	if n := len(b.Values); n < len(b.Parameters) {
+		to = fmt.Sprintf(" for parameter %d, %v,", n, &b.Parameters[n])
 	}
 	return layout.Errorf(device.ErrInvalid, "", "argument %d%s %s", i, to, fmt.Sprintf(format, args...))
 }
 
 // put fills the next parameter.
 func (b *binding) put(i int, what string, v Value) error {
-	n := len(b.values)
-	if n >= len(b.parameters) {
-		return b.refuse(i, "is one too many: the kernel has %d parameters", len(b.parameters))
+	n := len(b.Values)
+	if n >= len(b.Parameters) {
+		return b.refuse(i, "is one too many: the kernel has %d parameters", len(b.Parameters))
 	}
-	p := &b.parameters[n]
+	p := &b.Parameters[n]
 	switch size := len(v.Bytes); {
 	case p.Kind == 0:
 		return b.refuse(i, "cannot be given: the parameter is neither memory nor a value")
@@ -143,25 +193,19 @@ func (b *binding) put(i int, what string, v Value) error {
 	case v.Kind&ByValue != 0 && p.Bytes > 0 && size != p.Bytes:
 		return b.refuse(i, "is %s of %d bytes; the parameter has %d", what, size, p.Bytes)
 	}
-	b.values = append(b.values, v)
+	b.Values = append(b.Values, v)
 	return nil
 }
 
 func (b *binding) memory(i int, buffer device.Buffer) error {
-	place := len(b.values)
-	if err := b.put(i, "memory", Value{Kind: Pointer}); err != nil {
-		return err
-	}
-	b.places, b.buffers = append(b.places, place), append(b.buffers, buffer)
-	b.roles = append(b.roles, fmt.Sprintf("argument %d", i))
-	return nil
+	return b.put(i, "memory", Value{Kind: Pointer, Buffer: buffer, Role: fmt.Sprintf("argument %d", i)})
 }
 
 // integer fills a parameter with an integer of its width.
 func (b *binding) integer(i int, what string, x int64) error {
 	width := 8
-	if n := len(b.values); n < len(b.parameters) {
-		width = b.parameters[n].Bytes
+	if n := len(b.Values); n < len(b.Parameters) {
+		width = b.Parameters[n].Bytes
 	}
 	switch width {
 	case 1, 2, 4, 8:
@@ -203,14 +247,14 @@ func (b *binding) strided(i int, x device.StridedArgument) error {
 
 // local is a parameter where the kernel has one for it, otherwise a property of the launch.
 func (b *binding) local(i int, bytes device.Local) error {
-	if n := len(b.values); n < len(b.parameters) && b.parameters[n].Kind&LocalMemory != 0 {
-		b.values = append(b.values, Value{Kind: LocalMemory, Local: uint32(bytes)})
+	if n := len(b.Values); n < len(b.Parameters) && b.Parameters[n].Kind&LocalMemory != 0 {
+		b.Values = append(b.Values, Value{Kind: LocalMemory, Local: uint32(bytes)})
 		return nil
 	}
-	if !b.q.dev.properties.Shared {
+	if !b.SizesShared {
 		return b.refuse(i, "is local memory, which that is not")
 	}
-	if b.shared += uint32(bytes); b.shared < uint32(bytes) {
+	if b.Shared += uint32(bytes); b.Shared < uint32(bytes) {
 		return b.refuse(i, "makes more local memory than there is")
 	}
 	return nil

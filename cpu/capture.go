@@ -1,0 +1,166 @@
+package cpu
+
+import (
+	"cmp"
+	"errors"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/layout"
+)
+
+// task is a checked call that is ready to run, as often as need be.
+type task interface {
+	// perform carries the call out and returns the number of bytes that it wrote.
+	perform(sc *scratch) (int64, error)
+	// release is the last call.
+	release()
+}
+
+// do carries out a task and releases it, or captures it. The task uses the given memory.
+func (q *queue) do(op string, t task, all ...region) error {
+	if q.capture != nil {
+		return q.capture.add(op, t, all...)
+	}
+	defer t.release()
+	if err := q.hold(op, all...); err != nil {
+		return err
+	}
+	defer q.releaseMemory(all...)
+	n, err := t.perform(&q.sc)
+	q.launched(n)
+	return err
+}
+
+// capture is captured work, and the memory that it keeps.
+type capture struct {
+	tasks  []task
+	memory []*memory
+}
+
+func (c *capture) add(op string, t task, all ...region) error {
+	for _, m := range all {
+		if m.memory == nil {
+			continue
+		}
+		if !m.acquire() {
+			t.release()
+			return isFreed(op, "the buffer", m.memory)
+		}
+		c.memory = append(c.memory, m.memory)
+	}
+	c.tasks = append(c.tasks, t)
+	return nil
+}
+
+// end releases everything.
+func (c *capture) end() {
+	for _, t := range c.tasks {
+		t.release()
+	}
+	for _, m := range c.memory {
+		m.release()
+	}
+	*c = capture{}
+}
+
+// replay is a device.Replay.
+type replay struct {
+	q *queue
+	capture
+}
+
+// Capture makes what f does on the queue into a device.Replay.
+func (q *queue) Capture(f func() error) (r device.Replay, err error) {
+	const op = "Capture"
+	if f == nil {
+		return nil, layout.Errorf(device.ErrInvalid, op, "there is no function whose work to record")
+	}
+	if err := q.begin(op); err != nil {
+		return nil, err
+	}
+	q.capture = &capture{}
+	q.end()
+	err = errors.New("Capture: panic") // the error if f panics
+	defer func() {
+		if err != nil {
+			q.mu.Lock()
+			q.endCapture()
+			q.mu.Unlock()
+		}
+	}()
+	if err = f(); err != nil {
+		return nil, err
+	}
+	return q.captured(op)
+}
+
+// captured ends the capture, and returns what it captured.
+func (q *queue) captured(op string) (device.Replay, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.capture == nil {
+		return nil, layout.Errorf(device.ErrClosed, op, "the queue or its device was closed")
+	}
+	r := &replay{q, *q.capture}
+	q.capture = nil
+	if q.replays == nil {
+		q.replays = map[*replay]struct{}{}
+	}
+	q.replays[r] = struct{}{}
+	return r, nil
+}
+
+// endCapture drops the capture, if any. The queue is locked.
+func (q *queue) endCapture() {
+	if q.capture != nil {
+		q.capture.end()
+		q.capture = nil
+	}
+}
+
+// endReplays ends all that is or was captured. The queue is locked.
+func (q *queue) endReplays() {
+	q.endCapture()
+	for r := range q.replays {
+		r.end()
+	}
+	q.replays = nil
+}
+
+// Run carries out the work, all of it, and returns its first error.
+func (r *replay) Run() (first error) {
+	const op = "Run"
+	q := r.q
+	if err := q.begin(op); err != nil {
+		return err
+	}
+	defer q.end()
+	if _, open := q.replays[r]; !open {
+		return layout.Errorf(device.ErrClosed, op, "the replay is closed")
+	}
+	_ = q.hold(op) // the capture holds the memory
+	defer q.releaseMemory()
+	for _, t := range r.tasks {
+		n, err := t.perform(&q.sc)
+		q.launched(n)
+		first = cmp.Or(first, err)
+	}
+	return first
+}
+
+// Close waits for the queue, and ends the capture's hold on the memory.
+func (r *replay) Close() error {
+	const op = "Close"
+	q := r.q
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	switch _, open := q.replays[r]; {
+	case !open:
+		return layout.Errorf(device.ErrClosed, op, "the replay is closed")
+	case q.capture != nil:
+		return layout.Errorf(device.ErrInvalid, op, "the queue is capturing")
+	}
+	r.end()
+	delete(q.replays, r)
+	return nil
+}
