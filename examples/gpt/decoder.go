@@ -7,27 +7,27 @@ import (
 	"slices"
 
 	"github.com/restride/restride/checkpoint"
-	"github.com/restride/restride/device"
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/onnx"
 	"github.com/restride/restride/onnx/model"
 	"github.com/restride/restride/tensor"
 )
 
-// decoder generates tokens of some sequences at once.
+// decoder generates tokens of a batch of sequences.
 type decoder struct {
 	engine  *engine
 	session *onnx.Session
-	state   onnx.Values      // the inputs of a step: tokens, their places, caches
+	state   onnx.Values      // a step's inputs: tokens, their places, caches
 	into    []onnx.RunOption // a step writes its outputs over them
 	step    *onnx.Captured   // nil: each step is planned
 	outputs onnx.Values      // of the last step
 }
 
-// load reads PATH.onnx. Those of its inputs that PATH.safetensors has become constants, which a
-// session reads from there.
-func load(path string) (m *model.Model, err error) {
-	if m, err = model.Load(path + ".onnx"); err != nil {
+// load reads PATH.onnx. The inputs that PATH.safetensors has become constants, which a session
+// reads from there.
+func load(path string) (*model.Model, error) {
+	m, err := model.Load(path + ".onnx")
+	if err != nil {
 		return nil, err
 	}
 	weights, err := checkpoint.Open(path + ".safetensors")
@@ -42,8 +42,8 @@ func load(path string) (m *model.Model, err error) {
 	return m, weights.Close()
 }
 
-// newDecoder makes a session of a model, and the state of a batch of sequences at their start.
-func newDecoder(s *tensor.Stream, m *model.Model, batch int64, library string) (_ *decoder, err error) {
+// newDecoder makes a session of a model, and the state of sequences at their start.
+func newDecoder(s *tensor.Stream, m *model.Model, batch int64, cublas string) (_ *decoder, err error) {
 	d := &decoder{state: onnx.Values{}}
 	defer func() {
 		if err != nil {
@@ -52,12 +52,15 @@ func newDecoder(s *tensor.Stream, m *model.Model, batch int64, library string) (
 	}()
 	dtype := layout.Float32
 	for _, in := range m.Graph.Inputs {
-		if len(in.Type.Dims) == 0 {
-			return nil, layout.Errorf(device.ErrInvalid, "gpt", "input %q has no axis for the batch", in.Name)
-		}
-		dims := []int64{batch}
-		for _, n := range in.Type.Dims[1:] {
+		var dims []int64
+		for _, n := range in.Type.Dims {
+			if n.Param == "batch" {
+				n.Value = batch
+			}
 			dims = append(dims, n.Value)
+		}
+		if len(dims) == 4 {
+			dtype = in.Type.Elem // of a cache
 		}
 		x, err := tensor.New(s, in.Type.Elem, dims...)
 		if err != nil {
@@ -65,11 +68,8 @@ func newDecoder(s *tensor.Stream, m *model.Model, batch int64, library string) (
 		}
 		d.state[in.Name] = x
 		d.into = append(d.into, onnx.Into(in.Name+".new", x))
-		if len(dims) == 4 {
-			dtype = in.Type.Elem
-		}
 	}
-	if d.engine, err = newEngine(s, dtype, library); err != nil {
+	if d.engine, err = newEngine(s, dtype, cublas); err != nil {
 		return nil, err
 	}
 	d.session, err = onnx.NewSession(s, m, onnx.WithOperators(d.engine))
@@ -97,17 +97,16 @@ func (d *decoder) capture(ctx context.Context) (err error) {
 }
 
 // run queues a step.
-func (d *decoder) run(ctx context.Context) error {
+func (d *decoder) run(ctx context.Context) (err error) {
 	if d.step != nil {
 		return d.step.Run()
 	}
-	outputs, err := d.session.Run(ctx, d.state, d.into...)
-	err = errors.Join(err, d.outputs.Release())
-	d.outputs = outputs
-	return err
+	before := d.outputs
+	d.outputs, err = d.session.Run(ctx, d.state, d.into...)
+	return errors.Join(err, before.Release())
 }
 
-// set changes the token or the position of each sequence, in the order of steps.
+// set changes the tokens or their places, in the order of steps.
 func (d *decoder) set(name string, values []int64) error {
 	x, err := d.state.Tensor(name)
 	if err != nil {
@@ -127,14 +126,4 @@ func (d *decoder) tokens(into []int64) error {
 		return err
 	}
 	return x.ReadInto(into)
-}
-
-// vocabulary returns the number of tokens that there are.
-func (d *decoder) vocabulary() int64 {
-	for _, out := range d.session.Outputs() {
-		if n := len(out.Type.Dims); out.Name == "logits" && n > 0 {
-			return max(1, out.Type.Dims[n-1].Value)
-		}
-	}
-	return 1
 }

@@ -15,7 +15,7 @@ import (
 // elements is the session's.
 type engine struct {
 	stream  *tensor.Stream
-	kernels kernels
+	kernels map[string]device.Kernel
 	blas    *blas // nil: the kernel multiplies matrices
 }
 

@@ -10,11 +10,11 @@ import (
 	"github.com/restride/restride/opencl"
 )
 
-// The kernels: in OpenCL C, as the PTX that scripts/ptx.sh makes of that, and in Go
-// (kernels_cpu.go).
+// The kernels: in OpenCL C, and as the PTX that scripts/ptx.sh makes of that. kernelFuncs are
+// the same in Go.
 var (
 	//go:embed opencl.h
-	openclWords string
+	words string
 	//go:embed kernels.cl
 	source string
 	//go:embed kernels.ptx
@@ -23,32 +23,25 @@ var (
 	ptx16 []byte
 )
 
-const (
-	blockSize    = 128 // work-items in a block
-	blockRows    = 4   // of a product
-	blockColumns = 4
-)
-
-type kernels map[string]device.Kernel
+// Work-items in a block; and of a product, rows and columns.
+const blockSize, blockRows, blockColumns = 128, 4, 4
 
 // loadKernels compiles the kernels for elements of a type. The device closes them.
-func loadKernels(dev device.Device, dtype layout.DType) (kernels, error) {
+func loadKernels(dev device.Device, dtype layout.DType) (map[string]device.Kernel, error) {
 	image, options := ptx, ""
 	if dtype == layout.Float16 {
 		image, options = ptx16, "-DHALF"
 	}
-	all := kernels{}
+	all := map[string]device.Kernel{}
 	for name, f := range kernelFuncs {
 		var k device.Kernel
 		var err error
 		if d, ok := device.As[*opencl.Device](dev); ok {
-			k, err = d.Compile(openclWords+source, name, options)
+			k, err = d.Compile(words+source, name, options)
 		} else if d, ok := device.As[*cuda.Device](dev); ok {
 			k, err = d.Load(image, name)
-		} else if dtype == layout.Float32 {
-			k, err = cpu.Kernel(name, f)
-		} else {
-			err = layout.Errorf(device.ErrUnsupported, "gpt", "there are no kernels for %v on %s", dtype, dev.Info().ID())
+		} else if k, err = cpu.Kernel(name, f); dtype != layout.Float32 {
+			err = layout.Errorf(device.ErrUnsupported, "gpt", "%s has no kernels for %v", dev.Info().ID(), dtype)
 		}
 		if err != nil {
 			return nil, err

@@ -3,7 +3,7 @@
 // elements by Restride. docs/embedding.md walks through it.
 //
 //	go run ./examples/gpt --init --device opencl:0 --batch 4 build/gpt
-//	go run ./examples/gpt --init --type float16 --layers 12 --heads 16 --width 1024 --batch 16 --steps 1000 --device cuda:0 build/gpt
+//	go run ./examples/gpt --init --half --layers 12 --heads 16 --width 1024 --batch 16 --steps 1000 --device cuda:0 build/gpt
 package main
 
 import (
@@ -11,7 +11,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"time"
 
@@ -21,11 +20,11 @@ import (
 )
 
 func main() {
-	o, z := options{}, sizes{dtype: layout.Float32}
+	z := sizes{dtype: layout.Float32}
+	o := options{}
 	flag.StringVar(&o.device, "device", "auto", "the device, as restride devices lists them")
-	flag.StringVar(&o.cublas, "cublas", "", "the library for MatMul of float32 with CUDA; none: by a kernel")
-	flag.Int64Var(&o.batch, "batch", 2, "sequences at once")
-	flag.Int64Var(&o.prompt, "prompt", 4, "random tokens that each begins with")
+	flag.StringVar(&o.cublas, "cublas", "", "the library for MatMul of float32 with CUDA, or none: by a kernel")
+	flag.Int64Var(&o.batch, "batch", 2, "sequences at once; the first begins with token 0, the second with 1, and so on")
 	flag.Int64Var(&o.steps, "steps", 64, "tokens to generate for each")
 	flag.BoolVar(&o.planned, "planned", false, "plan each step, instead of capturing one")
 	create := flag.Bool("init", false, "first write a model of random weights, of these sizes:")
@@ -34,23 +33,19 @@ func main() {
 	flag.Int64Var(&z.width, "width", 256, "elements for a token")
 	flag.Int64Var(&z.vocabulary, "vocabulary", 1024, "tokens that there are")
 	flag.Int64Var(&z.positions, "positions", 1024, "tokens of a sequence, at most")
-	flag.Func("type", "float32 or, on GPUs, float16", func(name string) error {
-		var ok bool
-		if z.dtype, ok = map[string]layout.DType{"float32": layout.Float32, "float16": layout.Float16}[name]; !ok {
-			return errors.New("it must be float32 or float16")
-		}
-		return nil
-	})
+	half := flag.Bool("half", false, "float16, for GPUs, in place of float32")
 	flag.Parse()
-	var err error
-	if flag.NArg() != 1 || min(o.batch, o.prompt, o.steps) < 1 {
-		err = errors.New("usage: gpt [flags] MODEL; --batch, --prompt and --steps are at least 1")
+	if *half {
+		z.dtype = layout.Float16
 	}
-	if err == nil && *create {
+	var err error
+	if flag.NArg() != 1 || min(o.batch, o.steps) < 1 {
+		err = errors.New("usage: gpt [flags] MODEL, with at least 1 sequence and step")
+	} else if *create {
 		err = z.export(flag.Arg(0))
 	}
 	if err == nil {
-		err = o.run(flag.Arg(0))
+		err = o.run(context.Background(), flag.Arg(0))
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -59,14 +54,13 @@ func main() {
 }
 
 type options struct {
-	device, cublas       string
-	batch, prompt, steps int64
-	planned              bool
+	device, cublas string
+	batch, steps   int64
+	planned        bool
 }
 
 // run generates tokens, and prints how fast.
-func (o *options) run(path string) (err error) {
-	ctx := context.Background()
+func (o *options) run(ctx context.Context, path string) (err error) {
 	m, err := load(path)
 	if err != nil {
 		return err
@@ -86,28 +80,23 @@ func (o *options) run(path string) (err error) {
 			return err
 		}
 	}
-	tokens, random := make([]int64, o.batch), rand.New(rand.NewPCG(3, 4))
-	for range o.prompt {
-		for i := range tokens {
-			tokens[i] = random.Int64N(d.vocabulary())
-		}
-		if err := errors.Join(d.set("token", tokens), d.run(ctx)); err != nil {
-			return err
-		}
+	tokens, first := make([]int64, o.batch), []int64{}
+	for i := range tokens {
+		tokens[i] = int64(i)
 	}
-	if err := d.tokens(tokens); err != nil { // waits
+	if err := d.set("token", tokens); err != nil {
 		return err
 	}
-	began, before, text := time.Now(), s.Device().Stats(), []int64{tokens[0]}
+	began, before := time.Now(), s.Device().Stats()
 	for range o.steps {
 		if err := errors.Join(d.run(ctx), d.tokens(tokens)); err != nil {
 			return err
 		}
-		text = append(text, tokens[0])
+		first = append(first, tokens[0])
 	}
 	took, after := time.Since(began), s.Device().Stats()
-	fmt.Printf("%s, MatMul by %s: the first of %d sequences goes on with %v\n", s.Device().Info().ID(), d.engine.multiplier(), o.batch, text[:min(len(text), 12)])
-	fmt.Printf("%.0f tokens/s; a step of %v moves %d bytes on the device and reads %d\n", float64(o.steps*o.batch)/took.Seconds(), (took / time.Duration(o.steps)).Round(time.Microsecond),
+	fmt.Printf("%s, MatMul by %s: the first sequence goes on with %v\n", s.Device().Info().ID(), d.engine.multiplier(), first[:min(len(first), 12)])
+	fmt.Printf("%.0f tokens/s: a step of %v moves %d bytes on the device and reads %d\n", float64(o.steps*o.batch)/took.Seconds(), (took / time.Duration(o.steps)).Round(time.Microsecond),
 		(after.DeviceToDevice-before.DeviceToDevice)/o.steps, (after.DeviceToHost-before.DeviceToHost)/o.steps)
 	return nil
 }
