@@ -20,10 +20,11 @@ type call struct {
 	out  []Value        // of the length that is wanted; the kernel sets them all
 	open bool           // the kernel may want more outputs than the fewest
 
-	ctx     context.Context
-	hook    *func(NodeReport)
-	session *Session       // nil: constants are worked out, or a model is explained
-	far     *tensor.Stream // the session's, or the one that stands in for it in a plan
+	ctx      context.Context
+	hook     *func(NodeReport)
+	session  *Session       // nil: constants are worked out, or a model is explained
+	far      *tensor.Stream // the session's, or the one that stands in for it in a plan
+	captures bool           // the run is recorded by Capture
 
 	noText   bool             // strings are those of a plan, which does not know them
 	last     []bool           // of each input: nobody uses it after this call

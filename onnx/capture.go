@@ -43,7 +43,7 @@ func (s *Session) Capture(ctx context.Context, inputs Values, options ...RunOpti
 	}()
 	for _, v := range inputs {
 		x, ok := v.(*tensor.Tensor)
-		if !ok || x == nil {
+		if !ok || x == nil { // what is given away is the run's
 			continue // no node reads its elements: of what is no tensor, only Identity takes it
 		}
 		if x, err = x.Retain(); err != nil {
@@ -52,7 +52,7 @@ func (s *Session) Capture(ctx context.Context, inputs Values, options ...RunOpti
 		c.inputs = append(c.inputs, x)
 	}
 	c.replay, err = q.Capture(func() error {
-		c.outputs, err = s.Run(ctx, inputs, options...)
+		c.outputs, err = s.start(ctx, inputs, options, true)
 		for _, v := range c.outputs {
 			if x, ok := v.(*tensor.Tensor); ok && err == nil {
 				err = tensor.Keep(x)

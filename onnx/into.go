@@ -126,14 +126,9 @@ func (c *call) target(s *tensor.Stream, t layout.DType, dims []int64, all bool, 
 	if x == nil || x.Stream() != s || x.DType() != t || !slices.Equal(x.Shape(), dims) {
 		return nil, false
 	}
-	read := slices.Clone(c.later)
-	for _, v := range c.in {
-		if y, ok := v.(*tensor.Tensor); ok && y != nil {
-			read = append(read, y)
-		}
-	}
 	var left []tensor.Part
 	var written []layout.Layout
+	read := slices.Clone(c.later)
 	for _, part := range parts {
 		to, err := x.Layout(), error(nil)
 		if part.Into != nil {
@@ -142,24 +137,32 @@ func (c *call) target(s *tensor.Stream, t layout.DType, dims []int64, all bool, 
 		if err != nil {
 			return nil, false
 		}
-		there := false
 		if part.Src != nil && part.Src.Buffer() == x.Buffer() {
 			from := part.Src.Layout()
 			if part.From != nil {
 				from, err = part.From(from)
 			}
-			there = err == nil && part.Src.DType() == t && from.Equal(&to)
+			if err == nil && part.Src.DType() == t && from.Equal(&to) {
+				continue
+			}
 			read = append(read, part.Src)
 		}
-		if !there {
-			left, written = append(left, part), append(written, to)
-		}
+		left, written = append(left, part), append(written, to)
 	}
+	operands := c.in
 	if all {
 		written = []layout.Layout{x.Layout()}
+		if len(left) == 0 {
+			operands = operands[1:] // input 0 is what is written to
+		}
+	}
+	for _, v := range operands {
+		if y, ok := v.(*tensor.Tensor); ok && y != nil {
+			read = append(read, y)
+		}
 	}
 	for _, y := range read {
-		if y.Buffer() != x.Buffer() || all && y == c.x && len(left) == 0 {
+		if y.Buffer() != x.Buffer() {
 			continue
 		}
 		l := y.Layout()
@@ -184,15 +187,10 @@ func (p *program) guard(r *run) error {
 		if err != nil {
 			return err
 		}
-		if p.outputs[i].made {
-			err = x.Release()
-		} else {
-			r.copies = append(r.copies, y)
+		if r.copies == nil {
+			r.copies = make([]*tensor.Tensor, len(p.outputs))
 		}
-		r.values[p.outputs[i].slot] = y
-		if err != nil {
-			return err
-		}
+		r.copies[i] = y
 	}
 	return nil
 }

@@ -31,7 +31,8 @@ type Plan struct {
 // Plan returns the plan of a run, without work or memory on the device. shapes has
 // the shapes of inputs that the graph declares without extents, or known has these
 // inputs themselves. Inputs whose elements are shapes or axes must be known, on
-// tensor.Host; all others count as on the session's stream. Copies are planned on a
+// tensor.Host; all others count as on the session's stream. Inputs of known that Donate
+// returned may be overwritten in the plan, and stay the caller's. Copies are planned on a
 // stream that forbids them, too.
 func (s *Session) Plan(shapes map[string]layout.Shape, known Values) (p *Plan, err error) {
 	const op = "Session.Plan"
@@ -109,6 +110,10 @@ func (s *Session) planned(op string, on *tensor.Stream, shapes map[string]layout
 		if absent(v) {
 			return nil, false, layout.Errorf(device.ErrInvalid, op, "input %s is nil", quote.Name(name))
 		}
+		d, given := v.(donation)
+		if given {
+			v = d.x
+		}
 		x, ok := v.(*tensor.Tensor)
 		if !ok {
 			return nil, false, layout.Errorf(device.ErrUnsupported, op, "input %s is %s; only tensors can be planned with", quote.Name(name), describe(v))
@@ -117,6 +122,10 @@ func (s *Session) planned(op string, on *tensor.Stream, shapes map[string]layout
 			var err error
 			if x, err = hold(tensor.Empty(on, x.DType(), x.Shape()...)); err != nil {
 				return nil, false, err
+			}
+			if given {
+				inputs[name] = donation{x}
+				continue
 			}
 		}
 		inputs[name] = x

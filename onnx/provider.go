@@ -49,7 +49,8 @@ func (n Node) Body(attr string) (*model.Model, error) {
 	return within(n.Model, g, n.Captured), nil
 }
 
-// Operator is how an engine runs a node or a group of nodes. In sets of inputs bit i
+// Operator is how an engine runs a node or a group of nodes, from several goroutines at once,
+// and on each stream that Session.On names. In sets of inputs bit i
 // stands for input i; the others have none of what the set says.
 type Operator struct {
 	// Run sets the outputs of a call, or queues work on its stream that does.
@@ -62,7 +63,11 @@ type Operator struct {
 	// Types returns the types of the outputs, for Session.Plan. Without it those are
 	// the ones that the model's value_info declares.
 	Types func(in []OutputInfo) ([]OutputInfo, error)
-	// Close, if it is not nil, is called by Session.Close.
+	// Captures says that Session.Capture may record Run: all of its work goes to the stream
+	// (Launch, and calls of package tensor), depends on no element that the host reads, and
+	// is the same each time.
+	Captures bool
+	// Close, if it is not nil, is called when the last session of the model is closed.
 	Close func() error
 }
 
@@ -171,8 +176,11 @@ func (f *foreign) run(c *call) error {
 		}
 		e.Inputs[i], e.mayOverwrite[i] = y, y == x && c.overwritable(i) || y != x && y.Unshared()
 	}
-	if c.dry() {
+	switch {
+	case c.dry():
 		return f.plan(c, e.Inputs)
+	case c.captures && !f.Captures:
+		return layout.Errorf(device.ErrUnsupported, c.d.name, "the engine's operator cannot be captured (Operator.Captures)")
 	}
 	err := f.Run(&e)
 	if len(e.Outputs) != len(c.out) {

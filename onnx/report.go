@@ -167,6 +167,8 @@ func (st *step) why(c *call, n *NodeReport) (elided bool, why string) {
 		return false, "worked out on the host"
 	case st.d.arithmetic:
 		return false, "an engine's: there are many elements"
+	case c.into != nil && c.into.Buffer() == x.Buffer():
+		return false, fmt.Sprintf("written to the caller's memory: %d parts", c.parts)
 	case n.Kind == tensor.Copy && c.x != nil && c.x.Buffer() == x.Buffer() && c.put > 0:
 		return false, "written in place, over the input"
 	case n.Kind == tensor.Copy && c.x != nil && c.x.Buffer() == x.Buffer():

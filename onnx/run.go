@@ -17,7 +17,7 @@ type run struct {
 	call   call
 	given  []int // slots of inputs that the caller gave away, until they are released
 	last   []bool
-	copies []*tensor.Tensor // of outputs that would be overwritten
+	copies []*tensor.Tensor // of each output that others would be written over; nil: there are none
 	into   []*tensor.Tensor // of each output: the memory that the caller wants it in; nil: none does
 }
 
@@ -42,7 +42,7 @@ func (p *program) put(r *run) {
 // begin is for a run of a session, or a plan of one: then far stands in for its stream.
 func (r *run) begin(ctx context.Context, s *Session, far *tensor.Stream, hook *func(NodeReport)) {
 	c := &r.call
-	c.ctx, c.hook, c.session, c.far = ctx, hook, s, far
+	c.ctx, c.hook, c.session, c.far, c.captures = ctx, hook, s, far, false
 }
 
 // run runs the graph. r has the constants.
@@ -183,20 +183,26 @@ func (p *program) results(r *run) (Values, error) {
 // result returns a reference to output i for the caller.
 func (p *program) result(r *run, i int) (Value, error) {
 	port := &p.outputs[i]
-	v := r.values[port.slot]
-	if i < len(r.into) && r.into[i] != nil {
-		x, err := r.place(port, v, r.into[i])
-		if err == nil && port.made {
-			r.values[port.slot] = nil
-			err = v.Release()
-		}
-		return x, err
-	}
-	if port.made {
+	v, named := r.values[port.slot], i < len(r.into) && r.into[i] != nil
+	copied := r.copies != nil && r.copies[i] != nil
+	if port.made && !named && !copied {
 		r.values[port.slot] = nil
 		return v, nil
 	}
-	return alias(opIdentity, v) // of the caller's own, or the session's
+	if copied {
+		v = r.copies[i]
+	}
+	var err error
+	if named {
+		v, err = r.place(port, v, r.into[i])
+	} else {
+		v, err = alias(opIdentity, v) // of the caller's own, or the session's
+	}
+	if err == nil && port.made {
+		err = r.values[port.slot].Release()
+		r.values[port.slot] = nil
+	}
+	return v, err
 }
 
 // bind puts the inputs into their slots, after checking names and types.

@@ -149,6 +149,11 @@ func (s *Session) Outputs() []model.ValueInfo {
 // shape arithmetic on tensor.Host. When ctx is cancelled, Run stops before the next node,
 // with the context's cause.
 func (s *Session) Run(ctx context.Context, inputs Values, options ...RunOption) (Values, error) {
+	return s.start(ctx, inputs, options, false)
+}
+
+// start is Run, or the run that Capture records.
+func (s *Session) start(ctx context.Context, inputs Values, options []RunOption, captures bool) (Values, error) {
 	const op = "Session.Run"
 	switch {
 	case s == nil:
@@ -161,6 +166,7 @@ func (s *Session) Run(ctx context.Context, inputs Values, options ...RunOption) 
 	r := s.program.take()
 	defer s.program.put(r)
 	r.begin(ctx, s, s.stream, s.hook.Load())
+	r.call.captures = captures
 	for _, c := range s.constants[s.program] {
 		r.values[c.slot] = c.value
 	}

@@ -156,6 +156,8 @@ func absent(v Value) bool {
 		return v == nil
 	case *pending:
 		return v == nil
+	case donation:
+		return v.x == nil
 	}
 	return false
 }
@@ -243,6 +245,8 @@ func describe(v Value) string {
 		return fmt.Sprintf("an optional of %v", v.Elem)
 	case *pending:
 		return fmt.Sprintf("%v%v", v.dtype, layout.Shape(v.dims))
+	case donation:
+		return describe(v.x) + " that is given away"
 	}
 	return fmt.Sprintf("%T", v)
 }
