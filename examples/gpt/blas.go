@@ -15,34 +15,37 @@ import (
 
 // blas is cuBLAS on the stream of a CUDA device.
 type blas struct {
-	stream      *tensor.Stream
-	device      *cuda.Device
-	lib, driver *dl.Library
-	handle      uintptr
-	workspace   *tensor.Tensor // so that captured work allocates nothing
+	stream         *tensor.Stream
+	device         *cuda.Device
+	cublas, driver *dl.Library
+	handle         uintptr
+	workspace      *tensor.Tensor // captured work must not allocate
 }
 
-// openBLAS opens cuBLAS: the library of a name, or for "" the one that the system finds. nil: it
-// finds none, the device is not CUDA's, or the name is none.
-func openBLAS(s *tensor.Stream, library string) (*blas, error) {
+// openBLAS opens cuBLAS: of a path or, for "", where the system finds it. nil: it finds none, the
+// device is not CUDA's, or the path is none.
+func openBLAS(s *tensor.Stream, path string) (b *blas, err error) {
 	d, ok := device.As[*cuda.Device](s.Device())
-	if !ok || library == "none" {
+	driver, _, err := cuda.Library()
+	if !ok || path == "none" || path == "" && filepath.Base(driver) != driver { // cuBLAS uses the system's driver
 		return nil, nil
 	}
-	path, _, err := cuda.Library()
-	names := []string{library}
-	if library == "" {
-		if filepath.Base(path) != path { // cuBLAS uses the driver that the system finds
-			return nil, nil
+	b = &blas{stream: s, device: d}
+	defer func() {
+		if err != nil {
+			b, err = nil, errors.Join(err, b.close())
 		}
-		names = []string{"libcublas.so.13", "libcublas.so.12", "libcublas.so.11", "cublas64_13.dll", "cublas64_12.dll", "cublas64_11.dll"}
-	}
-	b := &blas{stream: s, device: d}
-	if b.lib, err = dl.Open(names...); err != nil && library == "" {
+	}()
+	if path != "" {
+		b.cublas, err = dl.Open(path)
+	} else if b.cublas, err = dl.Open("libcublas.so.13", "libcublas.so.12", "libcublas.so.11", "cublas64_13.dll", "cublas64_12.dll"); err != nil {
 		return nil, nil
 	}
 	if err == nil {
-		b.driver, err = dl.Open(path)
+		b.driver, err = dl.Open(driver)
+	}
+	if err == nil {
+		b.workspace, err = tensor.Empty(s, layout.Float32, 8<<20) // 32 MiB, the most that a GPU needs
 	}
 	if err == nil {
 		err = b.call("cublasCreate_v2", uintptr(unsafe.Pointer(&b.handle)))
@@ -51,15 +54,9 @@ func openBLAS(s *tensor.Stream, library string) (*blas, error) {
 		err = b.call("cublasSetStream_v2", b.handle, cuda.StreamOf(s.Queue()))
 	}
 	if err == nil {
-		b.workspace, err = tensor.Empty(s, layout.Float32, 8<<20) // of 32 MiB, the most that a GPU needs
-	}
-	if err == nil {
 		err = b.call("cublasSetWorkspace_v2", b.handle, b.at(b.workspace), 32<<20)
 	}
-	if err != nil {
-		return nil, errors.Join(err, b.close())
-	}
-	return b, nil
+	return b, err
 }
 
 // close waits for the work and closes cuBLAS.
@@ -74,19 +71,16 @@ func (b *blas) close() error {
 	return err
 }
 
-// call calls a function in the device's context, which is a thread's.
+// call calls a function of cuBLAS. The device's context is made current on the thread.
 func (b *blas) call(name string, args ...uintptr) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	current, err := b.driver.Lookup("cuCtxSetCurrent")
-	if err != nil {
+	f, err := b.cublas.Lookup(name)
+	enter, missing := b.driver.Lookup("cuCtxSetCurrent")
+	if err = errors.Join(err, missing); err != nil {
 		return err
 	}
-	f, err := b.lib.Lookup(name)
-	if err != nil {
-		return err
-	}
-	status := dl.Call(current, b.device.Handles().Context)
+	status := dl.Call(enter, b.device.Handles().Context)
 	if status == 0 {
 		status = dl.Call(f, args...)
 	}
@@ -102,26 +96,30 @@ func (b *blas) at(x *tensor.Tensor) uintptr {
 	return b.device.HandleOf(x.Buffer()) + uintptr(4*l.Offset())
 }
 
-// can reports whether cuBLAS can multiply by a matrix: of floats, in dense rows or columns.
-func (b *blas) can(w *tensor.Tensor) bool {
+// can reports whether there is a cuBLAS, and a matrix is one of its: floats, in rows or columns.
+func (b *blas) can(s *tensor.Stream, w *tensor.Tensor) bool {
 	l := w.Layout()
 	down, right := l.Stride(0), l.Stride(1)
-	return w.DType() == layout.Float32 && (down == 1 && right >= w.Dim(0) || right == 1 && down >= w.Dim(1))
+	return b != nil && s == b.stream && w.DType() == layout.Float32 && (down == 1 && right >= w.Dim(0) || right == 1 && down >= w.Dim(1))
 }
 
 var one, zero float32 = 1, 0
 
-// multiply writes x times w to y. For cuBLAS, whose matrices lie in columns, each is transposed,
-// and the order is the other.
-func (b *blas) multiply(y, x, w *tensor.Tensor, rows int64) error {
-	l, inner, columns := w.Layout(), uintptr(w.Dim(0)), uintptr(w.Dim(1))
+// multiply returns x times w. For cuBLAS, whose matrices lie in columns, all are transposed, and
+// so the order is the other.
+func (b *blas) multiply(dims []int64, x, w *tensor.Tensor) (*tensor.Tensor, error) {
+	y, err := tensor.Empty(b.stream, x.DType(), dims...)
+	if err != nil {
+		return nil, err
+	}
+	l, inner, columns := w.Layout(), w.Dim(0), w.Dim(1)
 	transpose, pitch := uintptr(0), l.Stride(0)
 	if pitch == 1 {
 		transpose, pitch = 1, l.Stride(1)
 	}
-	err := b.call("cublasSgemm_v2", b.handle, transpose, 0, columns, uintptr(rows), inner,
-		uintptr(unsafe.Pointer(&one)), b.at(w), uintptr(pitch), b.at(x), inner,
-		uintptr(unsafe.Pointer(&zero)), b.at(y), columns)
+	err = b.call("cublasSgemm_v2", b.handle, transpose, 0, uintptr(columns), uintptr(x.Count()/inner), uintptr(inner),
+		uintptr(unsafe.Pointer(&one)), b.at(w), uintptr(pitch), b.at(x), uintptr(inner),
+		uintptr(unsafe.Pointer(&zero)), b.at(y), uintptr(columns))
 	q, _ := device.As[device.Sharer](b.stream.Queue())
-	return errors.Join(err, q.MarkUsed(y.Buffer(), x.Buffer(), w.Buffer()))
+	return y, errors.Join(err, q.MarkUsed(y.Buffer(), x.Buffer(), w.Buffer()))
 }

@@ -15,7 +15,7 @@ import (
 
 // decoder generates tokens of a batch of sequences.
 type decoder struct {
-	engine  *engine
+	engine  engine
 	session *onnx.Session
 	state   onnx.Values      // a step's inputs: tokens, their places, caches
 	into    []onnx.RunOption // a step writes its outputs over them
@@ -69,10 +69,13 @@ func newDecoder(s *tensor.Stream, m *model.Model, batch int64, cublas string) (_
 		d.state[in.Name] = x
 		d.into = append(d.into, onnx.Into(in.Name+".new", x))
 	}
-	if d.engine, err = newEngine(s, dtype, cublas); err != nil {
+	if d.engine.kernels, err = loadKernels(s.Device(), dtype); err != nil {
 		return nil, err
 	}
-	d.session, err = onnx.NewSession(s, m, onnx.WithOperators(d.engine))
+	if d.engine.blas, err = openBLAS(s, cublas); err != nil {
+		return nil, err
+	}
+	d.session, err = onnx.NewSession(s, m, onnx.WithOperators(&d.engine))
 	return d, err
 }
 
@@ -84,7 +87,7 @@ func (d *decoder) close() error {
 	if d.session != nil {
 		errs = append(errs, d.session.Close())
 	}
-	if d.engine != nil && d.engine.blas != nil {
+	if d.engine.blas != nil {
 		errs = append(errs, d.engine.blas.close())
 	}
 	return errors.Join(errs...)

@@ -11,29 +11,19 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
-// engine is an onnx.Provider: it runs the arithmetic of the model on one stream. What moves
-// elements is the session's.
+// engine is an onnx.Provider: it runs the arithmetic of a model. What moves elements is the
+// session's.
 type engine struct {
-	stream  *tensor.Stream
 	kernels map[string]device.Kernel
 	blas    *blas // nil: the kernel multiplies matrices
 }
 
-func newEngine(s *tensor.Stream, dtype layout.DType, library string) (*engine, error) {
-	k, err := loadKernels(s.Device(), dtype)
-	if err != nil {
-		return nil, err
-	}
-	b, err := openBLAS(s, library)
-	return &engine{s, k, b}, err
-}
-
-// operator is what the engine has of an operator of ONNX.
+// operator is what the engine has of an operator of ONNX: nodes with these inputs and attributes.
 type operator struct {
-	inputs  []int      // that a node must have
-	attrs   onnx.Attrs // that it must have
-	strided uint64     // inputs that may be views
-	run     func(e *engine, in []*tensor.Tensor) (*tensor.Tensor, error)
+	inputs  []int
+	attrs   onnx.Attrs
+	strided uint64 // inputs that may be views
+	run     func(e *engine, s *tensor.Stream, in []*tensor.Tensor) (*tensor.Tensor, error)
 }
 
 var operators = map[string]operator{
@@ -45,47 +35,47 @@ var operators = map[string]operator{
 	"RMSNormalization": {inputs: []int{0, 1}, run: (*engine).norm},
 }
 
-// Operator is onnx.Provider's. Nodes that it declines are errors of onnx.NewSession, by name.
+// Operator is onnx.Provider's. Nodes that it declines are named in onnx.NewSession's error.
 func (e *engine) Operator(n onnx.Node) (*onnx.Operator, error) {
 	o, ok := operators[n.Op]
-	given := func(i int) bool { return i < len(n.Inputs) && n.Inputs[i] != "" }
-	same := func(a, b onnx.Attr) bool { return a.Name == b.Name && reflect.DeepEqual(a.Value, b.Value) }
-	for i := range n.Inputs {
-		ok = ok && given(i) == slices.Contains(o.inputs, i)
+	for i, name := range n.Inputs {
+		ok = ok && slices.Contains(o.inputs, i) == (name != "")
 	}
+	same := func(a, b onnx.Attr) bool { return a.Name == b.Name && reflect.DeepEqual(a.Value, b.Value) }
 	if !ok || n.Domain != "" || !slices.EqualFunc(n.Attrs, o.attrs, same) {
 		return nil, nil
 	}
-	return &onnx.Operator{Strided: o.strided, Run: func(c *onnx.Call) error {
+	return &onnx.Operator{Strided: o.strided, Captures: true, Run: func(c *onnx.Call) (err error) {
 		in := make([]*tensor.Tensor, len(c.Inputs))
 		for _, i := range o.inputs {
-			var err error
 			if in[i], err = c.Tensor(i); err != nil {
 				return err
 			}
 		}
-		y, err := o.run(e, in)
-		if y != nil {
-			c.Outputs[0] = y // the session releases it, also after an error
+		y, err := o.run(e, c.Stream, in)
+		if y != nil { // after an error the session releases it
+			c.Outputs[0] = y
 		}
 		return err
 	}}, nil
 }
 
-// launch makes a tensor and queues the kernel that writes it: the tensor is its first argument.
-func (e *engine) launch(name string, dtype layout.DType, dims []int64, grid device.Dim3, args ...any) (*tensor.Tensor, error) {
-	y, err := tensor.Empty(e.stream, dtype, dims...)
-	if err != nil {
-		return nil, err
+// launch makes a tensor, the first argument of the kernel that writes it, which it queues.
+func (e *engine) launch(s *tensor.Stream, kernel string, dtype layout.DType, dims []int64, grid device.Dim3, args ...any) (*tensor.Tensor, error) {
+	y, err := tensor.Empty(s, dtype, dims...)
+	if err == nil {
+		err = s.Launch(e.kernels[kernel], grid, device.Dim3{blockSize}, append([]any{y}, args...)...)
 	}
-	return y, e.stream.Launch(e.kernels[name], grid, device.Dim3{blockSize}, append([]any{y}, args...)...)
+	return y, err
 }
 
-// each is launch with a work-item for each element.
-func (e *engine) each(name string, x *tensor.Tensor, args ...any) (*tensor.Tensor, error) {
-	n := x.Count()
-	return e.launch(name, x.DType(), x.Shape(), device.Dim3{uint32((n + blockSize - 1) / blockSize)}, append(args, int(n))...)
+// each is launch for a kernel that has a work-item for each element of x.
+func (e *engine) each(s *tensor.Stream, kernel string, x *tensor.Tensor, args ...any) (*tensor.Tensor, error) {
+	return e.launch(s, kernel, x.DType(), x.Shape(), device.Dim3{blocks(x.Count(), blockSize)}, append(args, int(x.Count()))...)
 }
+
+// blocks returns how many blocks n elements need.
+func blocks(n, size int64) uint32 { return uint32((n + size - 1) / size) }
 
 // refuse is the error of inputs that break a rule.
 func refuse(op, rule string, in ...*tensor.Tensor) (*tensor.Tensor, error) {
@@ -98,52 +88,26 @@ func refuse(op, rule string, in ...*tensor.Tensor) (*tensor.Tensor, error) {
 	return nil, layout.Errorf(device.ErrUnsupported, op, "inputs%s: %s", text, rule)
 }
 
-// matMul multiplies by a matrix of any strides.
-func (e *engine) matMul(in []*tensor.Tensor) (*tensor.Tensor, error) {
-	x, w := in[0], in[1]
-	dims, last := x.Shape(), x.Rank()-1
-	if last < 0 || w.Rank() != 2 || dims[last] != w.Dim(0) || dims[last] == 0 || x.DType() != w.DType() {
-		return refuse("MatMul", "the second must be a matrix, with a row for each column of the first, of its type", in...)
-	}
-	rows := x.Count() / dims[last]
-	dims[last] = w.Dim(1)
-	if e.blas != nil && e.blas.can(w) {
-		y, err := tensor.Empty(e.stream, x.DType(), dims...)
-		if err != nil {
-			return nil, err
-		}
-		return y, e.blas.multiply(y, x, w, rows)
-	}
-	grid := device.Dim3{uint32((w.Dim(1) + blockColumns - 1) / blockColumns), uint32((rows + blockRows - 1) / blockRows)}
-	return e.launch("matmul", x.DType(), dims, grid, x, device.Strided(w), int(rows))
-}
-
-// add adds tensors of one shape, or a number to places.
-func (e *engine) add(in []*tensor.Tensor) (*tensor.Tensor, error) {
+func (e *engine) add(s *tensor.Stream, in []*tensor.Tensor) (*tensor.Tensor, error) {
 	a, b := in[0], in[1]
-	switch one := b.Rank() == 1 && b.Dim(0) == 1; {
-	case a.DType() != b.DType() || a.DType() == layout.Int64 != one || !one && !a.Shape().Equal(b.Shape()):
-		return refuse("Add", "they must be floats of one shape, or int64 and one int64", in...)
-	case one:
-		return e.each("advance", a, a, b)
+	switch integers := a.DType() == layout.Int64; {
+	case a.DType() == b.DType() && integers && b.Shape().Equal(layout.Shape{1}):
+		return e.each(s, "advance", a, a, b)
+	case a.DType() == b.DType() && !integers && a.Shape().Equal(b.Shape()):
+		return e.each(s, "add", a, a, b)
 	}
-	return e.each("add", a, a, b)
+	return refuse("Add", "they must be floats of one shape, or int64 and one int64", in...)
 }
 
-func (e *engine) norm(in []*tensor.Tensor) (*tensor.Tensor, error) {
-	x, scale := in[0], in[1]
-	if n := x.Rank() - 1; n < 0 || scale.Rank() != 1 || scale.Dim(0) != x.Dim(n) || x.Dim(n) == 0 || x.DType() != scale.DType() {
-		return refuse("RMSNormalization", "the scale must have the last axis of the first, and its type", in...)
+func (e *engine) argMax(s *tensor.Stream, in []*tensor.Tensor) (*tensor.Tensor, error) {
+	x, last := in[0], in[0].Rank()-1
+	if last < 0 || x.Dim(last) == 0 {
+		return refuse("ArgMax", "it needs an element", in...)
 	}
-	width := scale.Dim(0)
-	return e.launch("norm", x.DType(), x.Shape(), device.Dim3{uint32(x.Count() / width)}, x, scale, int(width), float32(1e-5))
+	return e.launch(s, "argmax", layout.Int64, x.Shape()[:last], device.Dim3{uint32(x.Count() / x.Dim(last))}, x, int(x.Dim(last)))
 }
 
-func (e *engine) gelu(in []*tensor.Tensor) (*tensor.Tensor, error) {
-	return e.each("gelu", in[0], in[0])
-}
-
-func (e *engine) attention(in []*tensor.Tensor) (*tensor.Tensor, error) {
+func (e *engine) attention(s *tensor.Stream, in []*tensor.Tensor) (*tensor.Tensor, error) {
 	q, k, v, lengths := in[0], in[1], in[2], in[6]
 	dims := q.Shape()
 	ok := len(dims) == 4 && dims[2] == 1 && dims[3] <= blockSize && k.Rank() == 4
@@ -151,22 +115,33 @@ func (e *engine) attention(in []*tensor.Tensor) (*tensor.Tensor, error) {
 		return refuse("Attention", "they must be a query [batch,heads,1,n], keys and values [batch,heads,places,n], and lengths [batch]; n is at most 128", in...)
 	}
 	scale := float32(1 / math.Sqrt(float64(dims[3])))
-	grid := device.Dim3{uint32(dims[1]), uint32(dims[0])}
-	return e.launch("attention", q.DType(), dims, grid, device.Strided(q), device.Strided(k), device.Strided(v), lengths, scale)
+	return e.launch(s, "attention", q.DType(), dims, device.Dim3{uint32(dims[1]), uint32(dims[0])}, device.Strided(q), device.Strided(k), device.Strided(v), lengths, scale)
 }
 
-func (e *engine) argMax(in []*tensor.Tensor) (*tensor.Tensor, error) {
-	x, last := in[0], in[0].Rank()-1
-	if last < 0 || x.Dim(last) == 0 {
-		return refuse("ArgMax", "it needs an element", in...)
-	}
-	return e.launch("argmax", layout.Int64, x.Shape()[:last], device.Dim3{uint32(x.Count() / x.Dim(last))}, x, int(x.Dim(last)))
+func (e *engine) gelu(s *tensor.Stream, in []*tensor.Tensor) (*tensor.Tensor, error) {
+	return e.each(s, "gelu", in[0], in[0])
 }
 
-// multiplier names what multiplies matrices.
-func (e *engine) multiplier() string {
-	if e.blas != nil {
-		return "cuBLAS"
+func (e *engine) matMul(s *tensor.Stream, in []*tensor.Tensor) (*tensor.Tensor, error) {
+	x, w, dims := in[0], in[1], in[0].Shape()
+	last := len(dims) - 1
+	if last < 0 || w.Rank() != 2 || dims[last] != w.Dim(0) || dims[last] == 0 || x.DType() != w.DType() {
+		return refuse("MatMul", "the second must be a matrix of the first's type, with a row for each of its columns", in...)
 	}
-	return "a kernel"
+	rows := x.Count() / dims[last]
+	dims[last] = w.Dim(1)
+	if e.blas.can(s, w) {
+		return e.blas.multiply(dims, x, w)
+	}
+	grid := device.Dim3{blocks(w.Dim(1), blockColumns), blocks(rows, blockRows)}
+	return e.launch(s, "matmul", x.DType(), dims, grid, x, device.Strided(w), int(rows))
+}
+
+func (e *engine) norm(s *tensor.Stream, in []*tensor.Tensor) (*tensor.Tensor, error) {
+	x, scale, n := in[0], in[1], in[0].Rank()-1
+	if n < 0 || !scale.Shape().Equal(x.Shape()[n:]) || x.Dim(n) == 0 || x.DType() != scale.DType() {
+		return refuse("RMSNormalization", "the scale must have the last axis of the first, and its type", in...)
+	}
+	width := x.Dim(n)
+	return e.launch(s, "norm", x.DType(), x.Shape(), device.Dim3{uint32(x.Count() / width)}, x, scale, int(width), float32(1e-5))
 }

@@ -95,7 +95,7 @@ func (o *options) run(ctx context.Context, path string) (err error) {
 		first = append(first, tokens[0])
 	}
 	took, after := time.Since(began), s.Device().Stats()
-	fmt.Printf("%s, MatMul by %s: the first sequence goes on with %v\n", s.Device().Info().ID(), d.engine.multiplier(), first[:min(len(first), 12)])
+	fmt.Printf("%s, cuBLAS: %v; the first sequence: %v\n", s.Device().Info().ID(), d.engine.blas != nil, first[:min(len(first), 16)])
 	fmt.Printf("%.0f tokens/s: a step of %v moves %d bytes on the device and reads %d\n", float64(o.steps*o.batch)/took.Seconds(), (took / time.Duration(o.steps)).Round(time.Microsecond),
 		(after.DeviceToDevice-before.DeviceToDevice)/o.steps, (after.DeviceToHost-before.DeviceToHost)/o.steps)
 	return nil
