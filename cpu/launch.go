@@ -88,7 +88,7 @@ func (q *queue) newLaunch(k *kernelFunc, bound *arguments.Launch) (*launch, []re
 			l.args = append(l.args, valueOf(t, v.Bytes))
 			continue
 		}
-		m, err := q.use("Launch", v.Role, v.Buffer)
+		m, err := q.use("Launch", v.Role, v.Memory.Buffer)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -52,13 +52,13 @@ type replay struct {
 	exec   cuGraphExec
 }
 
-func (r *replay) Launch() error {
+func (r *replay) Launch() (some bool, err error) {
 	s := r.stream
 	if err := s.driver.enter(&s.thread); err != nil {
-		return err
+		return false, err
 	}
 	defer s.driver.leave(&s.thread)
-	return s.driver.check(s.driver.api.replay(&s.thread.frame, r.exec, s.handle))
+	return false, s.driver.check(s.driver.api.replay(&s.thread.frame, r.exec, s.handle))
 }
 
 func (r *replay) Close() error {

@@ -25,6 +25,7 @@ type Launcher interface {
 	//
 	//	a Buffer or an Operander   a pointer to the start of the buffer (OpenCL: its cl_mem)
 	//	Strided(x)                 that, and integers: the offset, the extents, then the strides
+	//	ReadOnly(x), Overwritten(x)  x, one of these, with what the kernel does there
 	//	int                        a signed integer of the width that the parameter has
 	//	int8 ... uint64            an integer of just that width
 	//	float32, float64           a number of just that width
@@ -56,6 +57,32 @@ type StridedArgument struct{ X Operander }
 //
 // it is the first six arguments, if x has two axes.
 func Strided(x Operander) StridedArgument { return StridedArgument{x} }
+
+// AccessArgument is an argument of Launcher that ReadOnly or Overwritten returns.
+type AccessArgument struct {
+	X      any // a Buffer, an Operander or a StridedArgument
+	Access Access
+}
+
+// Access is what a kernel does with memory.
+type Access uint8
+
+// The kinds of access.
+const (
+	AccessAny       Access = iota // it may read and write any byte of the buffer
+	AccessRead                    // it writes nothing
+	AccessOverwrite               // it writes all elements of the operand, reads none, and writes no others
+)
+
+// ReadOnly returns an argument that stands for x and says that the kernel does not write to it,
+// which nothing checks. Where a replay finds an index out of range, whatever its kernels may have
+// written to stays wrong until it is overwritten: not what is ReadOnly, such as weights.
+func ReadOnly(x any) AccessArgument { return AccessArgument{x, AccessRead} }
+
+// Overwritten returns an argument that stands for x and says that the kernel writes all elements
+// of x and no other bytes of its buffer, and reads none of these, which nothing checks. Each run
+// of a replay makes them right again, as any work does that overwrites them.
+func Overwritten(x any) AccessArgument { return AccessArgument{x, AccessOverwrite} }
 
 // Local is an argument of Launcher: so many bytes of local memory.
 type Local uint32

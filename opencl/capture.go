@@ -78,16 +78,16 @@ func (r *replay) retain(m gpu.Mem) error {
 	return nil
 }
 
-func (r *replay) Launch() error {
+func (r *replay) Launch() (some bool, err error) {
 	if err := r.stream.driver.gone(); err != nil {
-		return err
+		return false, err
 	}
-	for _, launch := range r.launches {
+	for i, launch := range r.launches {
 		if err := launch(); err != nil {
-			return err
+			return i > 0, err
 		}
 	}
-	return nil
+	return true, nil
 }
 
 // Close may be called with launches in progress: the driver keeps their resources.

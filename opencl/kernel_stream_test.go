@@ -62,7 +62,7 @@ func TestStreamLaunch(t *testing.T) {
 		assert.ErrorContains(t, err, says)
 	}
 	assert.Equal(t, before, dev.Stats().Launches)
-	require.ErrorIs(t, tensor.Host().Launch(k, grid, grid), device.ErrUnsupported)
+	require.ErrorIs(t, tensor.Host().Launch(k, grid, grid), device.ErrInvalid, "a kernel of another device")
 	var nowhere *tensor.Stream
 	require.ErrorIs(t, nowhere.Launch(k, grid, grid), device.ErrInvalid)
 	require.NoError(t, dev.Close())

@@ -24,6 +24,9 @@ func (s *Stream) Launch(k device.Kernel, grid, block device.Dim3, args ...any) e
 		return layout.Errorf(device.ErrUnsupported, op, "device %s runs no kernels but its own", s.dev.Info().ID())
 	}
 	for i, arg := range args {
+		if access, ok := arg.(device.AccessArgument); ok {
+			arg = access.X
+		}
 		if strided, ok := arg.(device.StridedArgument); ok {
 			arg = strided.X
 		}

@@ -104,6 +104,7 @@ func (s Suite) Run(t *testing.T, open func(*testing.T) device.Device) {
 		{"CloseDevice", r.closeDevice},
 		{"Order", r.order},
 		{"Late", r.late},
+		{"Replay", r.replay},
 		{"Parallel", r.parallel},
 	} {
 		if i%parts != part || s.Lone && test.name == "Parallel" {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"math"
 	"testing"
 
@@ -149,10 +148,11 @@ func (u *userKernels) refusals() {
 		"Launch of kernel \"scale\": 4 arguments, which fill 4 parameters; the kernel has 11": launch(u.scale, one, one, u.y, 5, 2, 1),
 		"argument 6": launch(u.scale, one, one, append(u.args(float32(1)), 1)...),
 		"is one too many: the kernel has 11 parameters": launch(u.scale, one, one, append(u.args(float32(1)), 1)...),
-		"is an int":                                 launch(u.scale, one, one, u.args(1)...),
-		"is float64":                                launch(u.scale, one, one, u.args(1.5)...),
-		"is a string: want a tensor":                launch(u.scale, one, one, "x"),
-		"is a <nil>":                                launch(u.scale, one, one, nil),
+		"is an int":                  launch(u.scale, one, one, u.args(1)...),
+		"is float64":                 launch(u.scale, one, one, u.args(1.5)...),
+		"is a string: want a tensor": launch(u.scale, one, one, "x"),
+		"is a <nil>":                 launch(u.scale, one, one, nil),
+		"is the access to a int, which is not mem":  launch(u.scale, one, one, device.ReadOnly(3)),
 		"is float32, which that is not":             launch(u.scale, one, one, float32(1)),
 		"is memory, which that is not":              launch(u.scale, one, one, u.y, 5, u.y),
 		"which 4 bytes do not hold":                 launch(u.scale, one, one, u.y, 5, 1<<40),
@@ -203,7 +203,11 @@ func (u *userKernels) wrongBuffers() {
 	one := device.Dim3{1}
 	require.ErrorContains(u, u.turn(1), "index 100 is outside")
 	require.ErrorContains(u, u.launcher.Launch(u.scale, one, one, u.on(u.w)...), "index 100 is outside")
+	require.ErrorContains(u, u.launcher.Launch(u.scale, one, one, u.on(device.ReadOnly(u.w))...), "index 100 is outside")
 	require.NoError(u, u.launcher.Launch(u.scale, one, one, u.args(float32(1))...))
+	require.NoError(u, u.launcher.Launch(u.scale, device.Dim3{3, 2}, one, u.on(device.Overwritten(operand(u.w, layout.Float32, dense(5, 6))))...))
+	require.NoError(u, u.q.Read(make([]byte, 24), u.w, 20), "what the kernel has overwritten")
+	require.ErrorContains(u, u.q.Read(make([]byte, 4), u.w, 44), "index 100 is outside")
 	require.NoError(u, u.q.Write(u.w, 0, u.words))
 	require.NoError(u, u.turn(1))
 	require.NoError(u, u.q.Wait())
@@ -256,8 +260,13 @@ func (u *userKernels) wrongReplays(recorder device.Recorder) {
 	require.Equal(u, u.reversed(1), u.bytes(u.w))
 	require.NoError(u, r.Close())
 
-	at := u.buffer(make([]byte, 256))
-	r, err = recorder.Capture(func() error { return errors.Join(u.take(at), u.turn(2)) })
+	// What the kernels say that they read and overwrite is right again after the next run.
+	at, z := u.buffer(make([]byte, 256)), u.matrix(2, 1)
+	z.Layout = dense(0, 3, 2)
+	r, err = recorder.Capture(func() error {
+		return errors.Join(u.take(at), u.turn(2), u.launcher.Launch(u.scale, device.Dim3{3, 2}, device.Dim3{1},
+			device.Overwritten(z), 0, 2, 1, device.ReadOnly(device.Strided(u.x)), float32(1)))
+	})
 	require.NoError(u, err)
 	for i, wrong := range []bool{false, true, false, true, true, false} {
 		indices := make([]byte, 256)
@@ -272,12 +281,14 @@ func (u *userKernels) wrongReplays(recorder device.Recorder) {
 		if err == nil {
 			err = u.q.Read(make([]byte, 4), u.w, 0)
 		}
+		require.Equal(u, u.words, u.bytes(u.x.Buffer), "which is only read")
 		if wrong {
 			require.ErrorContains(u, err, "index 77 is outside", i)
 			continue
 		}
 		require.NoError(u, err, i)
-		require.Equal(u, u.reversed(2), u.bytes(u.w), fmt.Sprint(i))
+		require.Equal(u, u.reversed(2), u.bytes(u.w), i)
+		require.Equal(u, u.words[16:20], u.bytes(z.Buffer)[4:8], i)
 	}
 	require.NoError(u, r.Close())
 }

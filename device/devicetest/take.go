@@ -285,8 +285,11 @@ func (r runner) takeOrder(t *testing.T) {
 			rig.ok(err)
 			rig.ok(rig.q.Wait())
 			for range 2 {
-				rig.ok(replay.Run())
-				rig.is(rig.q.Wait(), device.ErrInvalid, "an index out of range, replayed")
+				told := replay.Run()
+				if told == nil {
+					told = rig.q.Wait()
+				}
+				rig.is(told, device.ErrInvalid, "an index out of range, replayed")
 			}
 			rig.ok(rig.q.Write(wrong, 0, make([]byte, 8*n)))
 			rig.ok(replay.Run())

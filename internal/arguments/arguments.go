@@ -48,10 +48,11 @@ func (p *Parameter) String() string {
 // Value is the value of a parameter: memory, local memory or bytes.
 type Value struct {
 	Kind   Kind
-	Buffer device.Buffer // of a Pointer
-	Role   string        // the name of a Pointer's argument, for errors
-	Bytes  []byte        // of an Integer, a Float or a Struct
-	Local  uint32        // bytes of LocalMemory
+	Memory device.Operand // of a Pointer: its Buffer; what else there is of a whole one is zero
+	Access device.Access
+	Role   string // the name of a Pointer's argument, for errors
+	Bytes  []byte // of an Integer, a Float or a Struct
+	Local  uint32 // bytes of LocalMemory
 }
 
 // Kernel is what launches of a kernel are checked against.
@@ -116,17 +117,27 @@ func (k *Kernel) checkBlock(block device.Dim3) error {
 type binding struct {
 	*Kernel
 	Launch
+	access device.Access // to the memory of the argument
 }
 
 // one binds an argument.
 func (b *binding) one(i int, arg any) error {
+	b.access = device.AccessAny
+	if x, ok := arg.(device.AccessArgument); ok {
+		b.access, arg = x.Access, x.X
+		switch arg.(type) {
+		case device.StridedArgument, device.Operander, device.Buffer:
+		default:
+			return b.refuse(i, "is the access to a %T, which is not memory", arg)
+		}
+	}
 	switch x := arg.(type) {
 	case device.StridedArgument:
 		return b.strided(i, x)
 	case device.Operander:
-		return b.memory(i, x.Operand().Buffer)
+		return b.memory(i, x.Operand())
 	case device.Buffer:
-		return b.memory(i, x)
+		return b.memory(i, device.Operand{Buffer: x})
 	case device.Local:
 		return b.local(i, x)
 	case int:
@@ -197,8 +208,8 @@ func (b *binding) put(i int, what string, v Value) error {
 	return nil
 }
 
-func (b *binding) memory(i int, buffer device.Buffer) error {
-	return b.put(i, "memory", Value{Kind: Pointer, Buffer: buffer, Role: fmt.Sprintf("argument %d", i)})
+func (b *binding) memory(i int, x device.Operand) error {
+	return b.put(i, "memory", Value{Kind: Pointer, Memory: x, Access: b.access, Role: fmt.Sprintf("argument %d", i)})
 }
 
 // integer fills a parameter with an integer of its width.
@@ -226,7 +237,7 @@ func (b *binding) strided(i int, x device.StridedArgument) error {
 		return b.refuse(i, "is the Strided of nothing")
 	}
 	o := x.X.Operand()
-	if err := b.memory(i, o.Buffer); err != nil {
+	if err := b.memory(i, o); err != nil {
 		return err
 	}
 	numbers := append(o.Layout.AppendDims([]int64{o.Layout.Offset()}), o.Layout.Strides()...)

@@ -18,7 +18,8 @@ type Capturer interface {
 
 // Graph is captured work. One goroutine at a time calls it and its stream.
 type Graph interface {
-	Launch() error
+	// Launch queues the work. After an error, some says whether a part of it is queued.
+	Launch() (some bool, err error)
 	Close() error
 }
 
@@ -202,7 +203,10 @@ func (r *replay) run() ([]*outcome, error) {
 	if err := r.makeReady(); err != nil {
 		return nil, err
 	}
-	if err := r.graph.Launch(); err != nil {
+	if some, err := r.graph.Launch(); err != nil {
+		if some {
+			r.flow(q.failure(err))
+		}
 		return nil, err
 	}
 	q.dev.counters.Replay(r.launches, r.bytes)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/internal/gpu"
+	"github.com/restride/restride/internal/gpu/gputest"
 	"github.com/restride/restride/internal/planner"
 	"github.com/restride/restride/layout"
 )
@@ -67,11 +68,13 @@ func (s *recording) Finish() error {
 	return s.Stream.Finish()
 }
 
-func (g *graph) Launch() (err error) {
-	for _, job := range g.jobs {
-		err = errors.Join(err, job())
+func (g *graph) Launch() (some bool, err error) {
+	for i, job := range g.jobs {
+		if err := job(); err != nil {
+			return i > 0, err
+		}
 	}
-	return err
+	return true, nil
 }
 
 func (g *graph) Close() error {
@@ -164,4 +167,32 @@ func TestCaptureFails(t *testing.T) {
 	_, err = q.(device.Recorder).Capture(func() error { return nil })
 	require.ErrorIs(t, err, device.ErrUnsupported)
 	require.NoError(t, plain.Close())
+}
+
+// A run of which the driver refuses a part, as it may where it has no graphs, is an error of what
+// it writes until a run succeeds.
+func TestReplayInPart(t *testing.T) {
+	r := &recorder{fake: newFake(t)}
+	dev := gpu.New(r)
+	q, err := dev.NewQueue()
+	require.NoError(t, err)
+	a, b, c := gputest.Alloc(t, dev, 64), gputest.Alloc(t, dev, 64), gputest.Alloc(t, dev, 64)
+	gputest.Fill(t, q, c, 0)
+	replay, err := q.(device.Recorder).Capture(func() error {
+		return errors.Join(q.Fill(gputest.Bytes(a, 64), []byte{1}), q.Fill(gputest.Bytes(b, 64), []byte{1}))
+	})
+	require.NoError(t, err)
+	refused := errors.New("no more launches")
+	r.then("Launch", func() error { r.fail("Launch", refused); return nil })
+	require.ErrorIs(t, replay.Run(), refused)
+	got := make([]byte, 64)
+	require.ErrorIs(t, q.Read(got, a, 0), refused)
+	require.ErrorIs(t, q.Read(got, b, 0), refused)
+	require.NoError(t, q.Read(got, c, 0))
+	require.NoError(t, q.Wait())
+	require.NoError(t, replay.Run())
+	require.NoError(t, q.Read(got, a, 0))
+	require.NoError(t, q.Read(got, b, 0))
+	require.NoError(t, dev.Close())
+	r.empty()
 }

@@ -107,9 +107,9 @@ func (d *Device) releaseKernels() error {
 	return errors.Join(errs...)
 }
 
-// Launch queues a kernel of the user's. Which of its arguments it writes is not known: so
-// that none is taken for wrong that is not, it waits until it is known what the buffers
-// are worth.
+// Launch queues a kernel of the user's. It waits until it is known what the buffers are worth
+// that the kernel may read: what it writes may not be known, and none is to be taken for wrong
+// that is not.
 func (q *Queue) Launch(kernel device.Kernel, grid, block device.Dim3, args ...any) error {
 	const op = "Launch"
 	k, ok := kernel.(*Kernel)
@@ -147,27 +147,24 @@ func (q *Queue) launchUser(k *Kernel, grid, block device.Dim3, args []any) ([]*o
 	}
 	q.seq++
 	values := make([]Value, len(l.Values))
-	var parts []part
-	var suspects []*outcome
+	var all flows
 	for i, v := range l.Values {
 		values[i].Value = v
 		if v.Kind != arguments.Pointer {
 			continue
 		}
-		b, err := q.use(op, v.Role, v.Buffer)
+		b, err := q.use(op, v.Role, v.Memory.Buffer)
 		if err != nil {
 			return nil, k.Named(err)
 		}
 		values[i].Mem = b.Mem()
-		parts = append(parts, part{b: b, hi: b.size})
-		suspects = b.suspects(0, b.size, suspects)
+		all.add(b, &v)
 	}
-	switch {
-	case l.Empty():
-		return suspects, nil
-	case q.capture != nil:
-		suspects = nil
-	case len(suspects) > 0:
+	var suspects []*outcome
+	if q.capture == nil {
+		suspects = all.suspects()
+	}
+	if len(suspects) > 0 || l.Empty() {
 		return suspects, nil
 	}
 	launch := func() error { return s.LaunchProgram(k.program, l.Grid, l.Block, values, l.Shared) }
@@ -177,7 +174,7 @@ func (q *Queue) launchUser(k *Kernel, grid, block device.Dim3, args []any) ([]*o
 		err = q.noRoom(launch())
 	}
 	if err == nil {
-		q.launched(k, parts)
+		q.launched(k, &all)
 	}
 	return nil, err
 }
@@ -193,21 +190,52 @@ func (q *Queue) bind(k *Kernel, grid, block device.Dim3, args []any) (arguments.
 	return k.Bind(grid, block, args)
 }
 
-// launched records a launch: it may have read and written any byte of its buffers.
-func (q *Queue) launched(k *Kernel, parts []part) {
+// flows are what a launch reads and writes.
+type flows struct{ reads, writes []part }
+
+// add adds a buffer that is an argument.
+func (f *flows) add(b *Buffer, v *arguments.Value) {
+	p := part{b: b, hi: b.size, dense: v.Access == device.AccessOverwrite}
+	if p.dense && v.Memory.Type != layout.Invalid {
+		if v.Memory.Layout.Count() == 0 {
+			return
+		}
+		p = partOf(&v.Memory, nil)
+	}
+	if v.Access != device.AccessOverwrite {
+		f.reads = append(f.reads, p)
+	}
+	if v.Access != device.AccessRead {
+		f.writes = append(f.writes, p)
+	}
+}
+
+// suspects returns the outcomes that what is read depends on and that may have failed.
+func (f *flows) suspects() (all []*outcome) {
+	for _, p := range f.reads {
+		all = p.b.suspects(p.lo, p.hi, all)
+	}
+	return all
+}
+
+// launched records a launch.
+func (q *Queue) launched(k *Kernel, all *flows) {
 	if c := q.capture; c != nil {
 		c.launches++
 		k.users.Add(1)
 		c.kernels = append(c.kernels, k)
-		for _, p := range parts {
-			c.note(p, parts)
+		for _, p := range all.writes {
+			c.note(p, all.reads)
 		}
 		return
 	}
-	for _, p := range parts {
+	for _, p := range all.writes {
 		p.b.mu.Lock()
 		p.b.written(use{q, q.seq})
 		p.b.mu.Unlock()
+		if p.dense {
+			p.b.depend(p.lo, p.hi, true, nil)
+		}
 	}
 	q.dev.counters.Launch(0)
 }

@@ -70,6 +70,14 @@ func (o *outcome) fail(err error) {
 	}
 }
 
+// failure returns the outcome of work with an error that a call returns.
+func (q *Queue) failure(err error) *outcome {
+	o := &outcome{q: q, err: err}
+	o.told.Store(true)
+	o.state.Store(failed)
+	return o
+}
+
 // tell returns the error of an outcome that failed.
 func (o *outcome) tell() error {
 	o.told.Store(true)
