@@ -19,56 +19,39 @@ type blas struct {
 	device         *cuda.Device
 	cublas, driver *dl.Library
 	handle         uintptr
-	workspace      *tensor.Tensor // captured work must not allocate
 }
 
 // openBLAS opens cuBLAS: of a path or, for "", where the system finds it. nil: it finds none, the
-// device is not CUDA's, or the path is none.
+// device is not CUDA's, or the path is none. What it returns must be closed, also after an error.
 func openBLAS(s *tensor.Stream, path string) (b *blas, err error) {
 	d, ok := device.As[*cuda.Device](s.Device())
-	driver, _, err := cuda.Library()
+	driver, _, _ := cuda.Library()
 	if !ok || path == "none" || path == "" && filepath.Base(driver) != driver { // cuBLAS uses the system's driver
 		return nil, nil
 	}
+	names := []string{path}
+	if path == "" {
+		names = []string{"libcublas.so.13", "libcublas.so.12", "libcublas.so.11", "cublas64_13.dll", "cublas64_12.dll"}
+	}
 	b = &blas{stream: s, device: d}
-	defer func() {
-		if err != nil {
-			b, err = nil, errors.Join(err, b.close())
-		}
-	}()
-	if path != "" {
-		b.cublas, err = dl.Open(path)
-	} else if b.cublas, err = dl.Open("libcublas.so.13", "libcublas.so.12", "libcublas.so.11", "cublas64_13.dll", "cublas64_12.dll"); err != nil {
+	if b.cublas, err = dl.Open(names...); err != nil && path == "" {
 		return nil, nil
 	}
 	if err == nil {
 		b.driver, err = dl.Open(driver)
 	}
 	if err == nil {
-		b.workspace, err = tensor.Empty(s, layout.Float32, 8<<20) // 32 MiB, the most that a GPU needs
-	}
-	if err == nil {
 		err = b.call("cublasCreate_v2", uintptr(unsafe.Pointer(&b.handle)))
 	}
-	if err == nil {
-		err = b.call("cublasSetStream_v2", b.handle, cuda.StreamOf(s.Queue()))
+	if err != nil {
+		return nil, err
 	}
-	if err == nil {
-		err = b.call("cublasSetWorkspace_v2", b.handle, b.at(b.workspace), 32<<20)
-	}
-	return b, err
+	return b, b.call("cublasSetStream_v2", b.handle, cuda.StreamOf(s.Queue()))
 }
 
 // close waits for the work and closes cuBLAS.
 func (b *blas) close() error {
-	err := b.stream.Wait()
-	if b.handle != 0 {
-		err = errors.Join(err, b.call("cublasDestroy_v2", b.handle))
-	}
-	if b.workspace != nil {
-		err = errors.Join(err, b.workspace.Release())
-	}
-	return err
+	return errors.Join(b.stream.Wait(), b.call("cublasDestroy_v2", b.handle))
 }
 
 // call calls a function of cuBLAS. The device's context is made current on the thread.

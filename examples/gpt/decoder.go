@@ -18,13 +18,13 @@ type decoder struct {
 	engine  engine
 	session *onnx.Session
 	state   onnx.Values      // a step's inputs: tokens, their places, caches
+	token   *tensor.Tensor   // of these
 	into    []onnx.RunOption // a step writes its outputs over them
-	step    *onnx.Captured   // nil: each step is planned
+	step    *onnx.Captured   // replayed by run; nil: run plans each step
 	outputs onnx.Values      // of the last step
 }
 
-// load reads PATH.onnx. The inputs that PATH.safetensors has become constants, which a session
-// reads from there.
+// load reads PATH.onnx. The inputs that PATH.safetensors has become constants.
 func load(path string) (*model.Model, error) {
 	m, err := model.Load(path + ".onnx")
 	if err != nil {
@@ -42,41 +42,51 @@ func load(path string) (*model.Model, error) {
 	return m, weights.Close()
 }
 
-// newDecoder makes a session of a model, and the state of sequences at their start.
-func newDecoder(s *tensor.Stream, m *model.Model, batch int64, cublas string) (_ *decoder, err error) {
+// newDecoder begins a sequence with each token. It must be closed, also after an error.
+func newDecoder(s *tensor.Stream, path, cublas string, tokens []int64) (*decoder, error) {
 	d := &decoder{state: onnx.Values{}}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, d.close())
-		}
-	}()
+	m, err := load(path)
+	if err != nil {
+		return d, err
+	}
 	dtype := layout.Float32
 	for _, in := range m.Graph.Inputs {
-		var dims []int64
-		for _, n := range in.Type.Dims {
-			if n.Param == "batch" {
-				n.Value = batch
-			}
+		dims := []int64{int64(len(tokens))}
+		for _, n := range in.Type.Dims[min(1, len(in.Type.Dims)):] {
 			dims = append(dims, n.Value)
-		}
-		if len(dims) == 4 {
-			dtype = in.Type.Elem // of a cache
 		}
 		x, err := tensor.New(s, in.Type.Elem, dims...)
 		if err != nil {
-			return nil, err
+			return d, err
 		}
 		d.state[in.Name] = x
 		d.into = append(d.into, onnx.Into(in.Name+".new", x))
+		if len(dims) == 4 {
+			dtype = in.Type.Elem // of a cache
+		}
 	}
-	if d.engine.kernels, err = loadKernels(s.Device(), dtype); err != nil {
-		return nil, err
+	if err = d.begin(tokens); err == nil {
+		d.engine.kernels, err = loadKernels(s.Device(), dtype)
 	}
-	if d.engine.blas, err = openBLAS(s, cublas); err != nil {
-		return nil, err
+	if err == nil {
+		d.engine.blas, err = openBLAS(s, cublas)
 	}
-	d.session, err = onnx.NewSession(s, m, onnx.WithOperators(&d.engine))
+	if err == nil {
+		d.session, err = onnx.NewSession(s, m, onnx.WithOperators(&d.engine))
+	}
 	return d, err
+}
+
+// begin changes the tokens that the next step begins with.
+func (d *decoder) begin(tokens []int64) (err error) {
+	if d.token, err = d.state.Tensor("token"); err != nil {
+		return err
+	}
+	x, err := tensor.FromSlice(d.token.Stream(), tokens, d.token.Shape()...)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.token.CopyFrom(x), x.Release())
 }
 
 func (d *decoder) close() error {
@@ -93,12 +103,6 @@ func (d *decoder) close() error {
 	return errors.Join(errs...)
 }
 
-// capture records a step, which run then replays.
-func (d *decoder) capture(ctx context.Context) (err error) {
-	d.step, err = d.session.Capture(ctx, d.state, d.into...)
-	return err
-}
-
 // run queues a step.
 func (d *decoder) run(ctx context.Context) (err error) {
 	if d.step != nil {
@@ -107,26 +111,4 @@ func (d *decoder) run(ctx context.Context) (err error) {
 	before := d.outputs
 	d.outputs, err = d.session.Run(ctx, d.state, d.into...)
 	return errors.Join(err, before.Release())
-}
-
-// set changes the tokens or their places, in the order of steps.
-func (d *decoder) set(name string, values []int64) error {
-	x, err := d.state.Tensor(name)
-	if err != nil {
-		return err
-	}
-	y, err := tensor.FromSlice(x.Stream(), values, x.Shape()...)
-	if err != nil {
-		return err
-	}
-	return errors.Join(x.CopyFrom(y), y.Release())
-}
-
-// tokens waits for the last step and reads the tokens that it made.
-func (d *decoder) tokens(into []int64) error {
-	x, err := d.state.Tensor("token")
-	if err != nil {
-		return err
-	}
-	return x.ReadInto(into)
 }

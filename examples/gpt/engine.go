@@ -11,8 +11,7 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
-// engine is an onnx.Provider: it runs the arithmetic of a model. What moves elements is the
-// session's.
+// engine is an onnx.Provider: it runs the arithmetic. What moves elements is the session's.
 type engine struct {
 	kernels map[string]device.Kernel
 	blas    *blas // nil: the kernel multiplies matrices
@@ -38,11 +37,14 @@ var operators = map[string]operator{
 // Operator is onnx.Provider's. Nodes that it declines are named in onnx.NewSession's error.
 func (e *engine) Operator(n onnx.Node) (*onnx.Operator, error) {
 	o, ok := operators[n.Op]
+	var given []int
 	for i, name := range n.Inputs {
-		ok = ok && slices.Contains(o.inputs, i) == (name != "")
+		if name != "" {
+			given = append(given, i)
+		}
 	}
 	same := func(a, b onnx.Attr) bool { return a.Name == b.Name && reflect.DeepEqual(a.Value, b.Value) }
-	if !ok || n.Domain != "" || !slices.EqualFunc(n.Attrs, o.attrs, same) {
+	if !ok || n.Domain != "" || !slices.Equal(given, o.inputs) || !slices.EqualFunc(n.Attrs, o.attrs, same) {
 		return nil, nil
 	}
 	return &onnx.Operator{Strided: o.strided, Captures: true, Run: func(c *onnx.Call) (err error) {
@@ -63,10 +65,16 @@ func (e *engine) Operator(n onnx.Node) (*onnx.Operator, error) {
 // launch makes a tensor, the first argument of the kernel that writes it, which it queues.
 func (e *engine) launch(s *tensor.Stream, kernel string, dtype layout.DType, dims []int64, grid device.Dim3, args ...any) (*tensor.Tensor, error) {
 	y, err := tensor.Empty(s, dtype, dims...)
-	if err == nil {
-		err = s.Launch(e.kernels[kernel], grid, device.Dim3{blockSize}, append([]any{y}, args...)...)
+	if err != nil {
+		return nil, err
 	}
-	return y, err
+	for i, x := range args {
+		switch x.(type) {
+		case *tensor.Tensor, device.StridedArgument:
+			args[i] = device.ReadOnly(x)
+		}
+	}
+	return y, s.Launch(e.kernels[kernel], grid, device.Dim3{blockSize}, append([]any{device.Overwritten(y)}, args...)...)
 }
 
 // each is launch for a kernel that has a work-item for each element of x.
@@ -77,17 +85,6 @@ func (e *engine) each(s *tensor.Stream, kernel string, x *tensor.Tensor, args ..
 // blocks returns how many blocks n elements need.
 func blocks(n, size int64) uint32 { return uint32((n + size - 1) / size) }
 
-// refuse is the error of inputs that break a rule.
-func refuse(op, rule string, in ...*tensor.Tensor) (*tensor.Tensor, error) {
-	text := ""
-	for _, x := range in {
-		if x != nil {
-			text += " " + x.DType().String() + x.Shape().String()
-		}
-	}
-	return nil, layout.Errorf(device.ErrUnsupported, op, "inputs%s: %s", text, rule)
-}
-
 func (e *engine) add(s *tensor.Stream, in []*tensor.Tensor) (*tensor.Tensor, error) {
 	a, b := in[0], in[1]
 	switch integers := a.DType() == layout.Int64; {
@@ -96,13 +93,13 @@ func (e *engine) add(s *tensor.Stream, in []*tensor.Tensor) (*tensor.Tensor, err
 	case a.DType() == b.DType() && !integers && a.Shape().Equal(b.Shape()):
 		return e.each(s, "add", a, a, b)
 	}
-	return refuse("Add", "they must be floats of one shape, or int64 and one int64", in...)
+	return nil, layout.Errorf(device.ErrUnsupported, "Add", "inputs: they must be floats of one shape, or int64 and one int64")
 }
 
 func (e *engine) argMax(s *tensor.Stream, in []*tensor.Tensor) (*tensor.Tensor, error) {
 	x, last := in[0], in[0].Rank()-1
 	if last < 0 || x.Dim(last) == 0 {
-		return refuse("ArgMax", "it needs an element", in...)
+		return nil, layout.Errorf(device.ErrUnsupported, "ArgMax", "inputs: it needs an element")
 	}
 	return e.launch(s, "argmax", layout.Int64, x.Shape()[:last], device.Dim3{uint32(x.Count() / x.Dim(last))}, x, int(x.Dim(last)))
 }
@@ -112,7 +109,7 @@ func (e *engine) attention(s *tensor.Stream, in []*tensor.Tensor) (*tensor.Tenso
 	dims := q.Shape()
 	ok := len(dims) == 4 && dims[2] == 1 && dims[3] <= blockSize && k.Rank() == 4
 	if !ok || !k.Shape().Equal(layout.Shape{dims[0], dims[1], k.Dim(2), dims[3]}) || !v.Shape().Equal(k.Shape()) || !lengths.Shape().Equal(dims[:1]) {
-		return refuse("Attention", "they must be a query [batch,heads,1,n], keys and values [batch,heads,places,n], and lengths [batch]; n is at most 128", in...)
+		return nil, layout.Errorf(device.ErrUnsupported, "Attention", "inputs: they must be a query [batch,heads,1,n], keys and values [batch,heads,places,n], and lengths [batch]; n is at most 128")
 	}
 	scale := float32(1 / math.Sqrt(float64(dims[3])))
 	return e.launch(s, "attention", q.DType(), dims, device.Dim3{uint32(dims[1]), uint32(dims[0])}, device.Strided(q), device.Strided(k), device.Strided(v), lengths, scale)
@@ -126,7 +123,7 @@ func (e *engine) matMul(s *tensor.Stream, in []*tensor.Tensor) (*tensor.Tensor, 
 	x, w, dims := in[0], in[1], in[0].Shape()
 	last := len(dims) - 1
 	if last < 0 || w.Rank() != 2 || dims[last] != w.Dim(0) || dims[last] == 0 || x.DType() != w.DType() {
-		return refuse("MatMul", "the second must be a matrix of the first's type, with a row for each of its columns", in...)
+		return nil, layout.Errorf(device.ErrUnsupported, "MatMul", "inputs: the second must be a matrix of the first's type, with a row for each of its columns")
 	}
 	rows := x.Count() / dims[last]
 	dims[last] = w.Dim(1)
@@ -140,7 +137,7 @@ func (e *engine) matMul(s *tensor.Stream, in []*tensor.Tensor) (*tensor.Tensor, 
 func (e *engine) norm(s *tensor.Stream, in []*tensor.Tensor) (*tensor.Tensor, error) {
 	x, scale, n := in[0], in[1], in[0].Rank()-1
 	if n < 0 || !scale.Shape().Equal(x.Shape()[n:]) || x.Dim(n) == 0 || x.DType() != scale.DType() {
-		return refuse("RMSNormalization", "the scale must have the last axis of the first, and its type", in...)
+		return nil, layout.Errorf(device.ErrUnsupported, "RMSNormalization", "inputs: the scale must have the last axis of the first, and its type")
 	}
 	width := x.Dim(n)
 	return e.launch(s, "norm", x.DType(), x.Shape(), device.Dim3{uint32(x.Count() / width)}, x, scale, int(width), float32(1e-5))

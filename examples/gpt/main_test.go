@@ -21,33 +21,40 @@ import (
 	"github.com/restride/restride/device/devicetest"
 	"github.com/restride/restride/internal/cudasim"
 	"github.com/restride/restride/layout"
+	"github.com/restride/restride/onnx/model"
 	"github.com/restride/restride/tensor"
 )
+
+// batch is the number of sequences.
+const batch = 2
 
 // small is a decoder whose steps the simulator of CUDA interprets in a moment.
 var small = sizes{layers: 2, heads: 2, width: 16, vocabulary: 24, positions: 12, dtype: layout.Float32}
 
-// onDevices runs a test on every kind of device.
+// open returns a stream of a device, which must be empty in the end.
+func open(t *testing.T, name string) *tensor.Stream {
+	backend, _, _ := strings.Cut(name, ":")
+	if backend == "cuda" && os.Getenv(cudasim.Variable) == "" {
+		path, err := cudasim.Path()
+		devicetest.Require(t, backend, err)
+		t.Setenv(cudasim.Variable, path)
+	}
+	dev, err := device.Open(name)
+	devicetest.Require(t, backend, err)
+	s, err := tensor.NewStream(dev)
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		require.NoError(t, s.Wait())
+		require.Zero(t, dev.Stats().Buffers, "buffers left in use")
+		require.NoError(t, errors.Join(s.Close(), dev.Close()))
+	})
+	return s
+}
+
+// onDevices runs a test on a device of each kind.
 func onDevices(t *testing.T, f func(t *testing.T, s *tensor.Stream)) {
 	for _, name := range []string{"cpu", "opencl:0", "cuda:0"} {
-		t.Run(name, func(t *testing.T) {
-			backend, _, _ := strings.Cut(name, ":")
-			if backend == "cuda" && os.Getenv(cudasim.Variable) == "" {
-				path, err := cudasim.Path()
-				devicetest.Require(t, backend, err)
-				t.Setenv(cudasim.Variable, path)
-			}
-			dev, err := device.Open(name)
-			devicetest.Require(t, backend, err)
-			s, err := tensor.NewStream(dev)
-			require.NoError(t, err)
-			t.Cleanup(func() {
-				require.NoError(t, s.Wait())
-				require.Zero(t, dev.Stats().Buffers, "buffers left in use")
-				require.NoError(t, errors.Join(s.Close(), dev.Close()))
-			})
-			f(t, s)
-		})
+		t.Run(name, func(t *testing.T) { f(t, open(t, name)) })
 	}
 }
 
@@ -58,22 +65,17 @@ func exported(t *testing.T, z sizes) string {
 	return path
 }
 
-func newTestDecoder(t *testing.T, s *tensor.Stream, path string, batch int64) *decoder {
-	m, err := load(path)
-	require.NoError(t, err)
-	d, err := newDecoder(s, m, batch, "none")
-	require.NoError(t, err)
+func newTestDecoder(t *testing.T, s *tensor.Stream, path, cublas string) *decoder {
+	d, err := newDecoder(s, path, cublas, make([]int64, batch))
 	t.Cleanup(func() { require.NoError(t, d.close()) })
+	require.NoError(t, err)
 	return d
 }
 
 // steps are the tokens that a decoder is fed.
-func steps(n, batch, vocabulary int64) [][]int64 {
-	all := make([][]int64, n)
-	for i := range all {
-		for k := range batch {
-			all[i] = append(all[i], (int64(i)*7+k*5+3)%vocabulary)
-		}
+func steps(n int) (all [][]int64) {
+	for i := range int64(n) {
+		all = append(all, []int64{(i*7 + 3) % small.vocabulary, i * 5 % small.vocabulary})
 	}
 	return all
 }
@@ -81,9 +83,13 @@ func steps(n, batch, vocabulary int64) [][]int64 {
 // logitsOf returns the logits of steps, one after the other.
 func logitsOf(t *testing.T, d *decoder, steps [][]int64) (all []float32) {
 	for _, tokens := range steps {
-		require.NoError(t, d.set("token", tokens))
+		require.NoError(t, d.begin(tokens))
 		require.NoError(t, d.run(t.Context()))
-		logits, err := d.outputs.Tensor("logits")
+		outputs := d.outputs
+		if d.step != nil {
+			outputs = d.step.Outputs()
+		}
+		logits, err := outputs.Tensor("logits")
 		require.NoError(t, err)
 		values, err := tensor.Values[float32](logits)
 		require.NoError(t, err)
@@ -121,12 +127,79 @@ func reference(t *testing.T, path string, steps [][]int64) []float32 {
 	return nil
 }
 
+// The logits are ONNX Runtime's.
 func TestLogits(t *testing.T) {
-	const batch = 2
-	path, steps := exported(t, small), steps(5, batch, small.vocabulary)
+	path, steps := exported(t, small), steps(5)
 	want := reference(t, path, steps)
 	onDevices(t, func(t *testing.T, s *tensor.Stream) {
-		got := logitsOf(t, newTestDecoder(t, s, path, batch), steps)
+		d := newTestDecoder(t, s, path, "none")
+		got := logitsOf(t, d, steps)
 		assert.InDeltaSlice(t, want, got, 1e-5)
+
 	})
+}
+
+// cuBLAS multiplies as the kernel does: a stand-in of it, on the simulator.
+func TestCuBLAS(t *testing.T) {
+	compiler, err := exec.LookPath("g++")
+	devicetest.Require(t, "compilers", err)
+	s := open(t, "cuda:0")
+	lib := filepath.Join(t.TempDir(), "libcublas.so")
+	out, err := exec.Command(compiler, "-x", "c", "-O1", "-fPIC", "-shared", "-o", lib, "testdata/cublas.c").CombinedOutput()
+	require.NoError(t, err, string(out))
+	path, steps := exported(t, small), steps(2)
+	d := newTestDecoder(t, s, path, lib)
+	require.NotNil(t, d.engine.blas)
+	assert.InDeltaSlice(t, logitsOf(t, newTestDecoder(t, s, path, "none"), steps), logitsOf(t, d, steps), 1e-5)
+	d, err = newDecoder(s, path, lib+".missing", make([]int64, batch))
+	require.ErrorContains(t, err, "missing")
+	require.NoError(t, d.close())
+}
+
+// What the engine lacks is named.
+func TestErrors(t *testing.T) {
+	s := open(t, "cpu")
+	path := exported(t, small)
+	m, err := model.Load(path + ".onnx")
+	require.NoError(t, err)
+	for i := range m.Graph.Nodes {
+		if n := &m.Graph.Nodes[i]; n.OpType == "Gelu" {
+			n.Attrs = nil
+		}
+	}
+	require.NoError(t, m.Save(path+".onnx"))
+	d, err := newDecoder(s, path, "", make([]int64, batch))
+	require.NoError(t, d.close())
+	require.ErrorIs(t, err, device.ErrUnsupported)
+	require.ErrorContains(t, err, "Gelu")
+	require.ErrorContains(t, sizes{layers: 1, heads: 3, width: 16, vocabulary: 1, positions: 1}.export(path), "a multiple of the heads")
+	half := small
+	half.dtype = layout.Float16
+	d, err = newDecoder(s, exported(t, half), "", make([]int64, batch))
+	require.ErrorContains(t, err, "cpu has no kernels for float16")
+	require.NoError(t, d.close())
+}
+
+// The Go code of docs/embedding.md's section is the example's, and the engine is as short as that
+// says.
+func TestDocument(t *testing.T) {
+	page, err := os.ReadFile("../../docs/embedding.md")
+	require.NoError(t, err)
+	_, section, found := strings.Cut(string(page), "\n## A small engine\n")
+	require.True(t, found)
+	section, _, _ = strings.Cut(section, "\n## ")
+	code, lines := "", 0
+	for _, name := range []string{"blas.go", "decoder.go", "engine.go", "main.go"} {
+		text, err := os.ReadFile(name)
+		require.NoError(t, err)
+		for line := range strings.Lines(string(text)) {
+			code += strings.TrimLeft(line, "\t")
+			lines++
+		}
+	}
+	assert.LessOrEqual(t, lines, 450)
+	for _, rest := range strings.Split(section, "\n```go\n")[1:] {
+		snippet, _, _ := strings.Cut(rest, "```\n")
+		assert.Contains(t, code, strings.ReplaceAll(snippet, "\t", ""))
+	}
 }
