@@ -79,7 +79,7 @@ type processor struct {
 
 // Open returns a new cpu device, with a pool of its own. It has the abilities
 // [device.HostMemory], [device.HostAdopter] and [device.StringAllocator]; its queues are
-// [device.KernelNamer] and [device.StringQueue].
+// [device.KernelNamer], [device.Launcher], [device.Recorder] and [device.StringQueue].
 func Open() (device.Device, error) {
 	info := host()
 	d := &processor{budget: budget.ForDevice(info.ID(), true, info.Memory)}

@@ -15,6 +15,11 @@
 // contract, in which every event is done when it is recorded and Wait waits for
 // nothing but calls of other goroutines. Calls of several goroutines on one queue
 // follow one another; queues run side by side.
+// A capture (device.Recorder) keeps calls with their plans; each run of it carries them all out,
+// also those after one that fails.
+//
+// Kernels of the user's are Go functions ([Kernel]), which run like other calls, in order.
+//
 // Elements below a byte that share a byte are not independent memory: two
 // queues must not write them at the same time.
 //

@@ -48,8 +48,8 @@
 // the first call of Readings. Without NVML, Readings are empty.
 //
 // Queues are device.Recorder with drivers for CUDA 11.4 or later: a captured sequence
-// of copies is a CUDA graph. Buffers that it uses, and those that are allocated and
-// freed meanwhile, live until it is closed.
+// of copies and users' kernels is a CUDA graph. Buffers that it uses, and those that are
+// allocated and freed meanwhile, live until it is closed.
 //
 // # Several devices
 //

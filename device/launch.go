@@ -1,12 +1,13 @@
 package device
 
-// Kernel is a kernel of the user's, ready to run on one device: opencl.Device.Compile and
-// cuda.Device.Load return one.
+// Kernel is a kernel of the user's, ready to run on one device, as opencl.Device.Compile and
+// cuda.Device.Load return it, or on every cpu device, as cpu.Kernel does.
 type Kernel interface {
 	// Name returns the kernel's name in its source.
 	Name() string
-	// Close waits for the device's queues and frees the kernel. The device's Close
-	// does the same. A second Close is ErrClosed.
+	// Close waits for the device's queues, or on the cpu for launches, and frees the kernel;
+	// later launches are ErrClosed. A Replay keeps the kernel until its own Close. The
+	// device's Close frees it, too, but not on the cpu. A second Close is ErrClosed.
 	Close() error
 }
 

@@ -100,16 +100,21 @@ type Sharer interface {
 // many small calls for the price of one.
 type Recorder interface {
 	// Capture calls f, which queues calls on the queue that work on Operands (Copy, Take,
-	// Dequantize and so on), and returns what they would do, without doing it. Meanwhile all other calls of
-	// the queue fail, and others may not use it. Devices that cannot replay work
-	// give ErrUnsupported.
+	// Dequantize and so on) or launch kernels of the user's (Launcher), and returns what
+	// they would do, without doing it. Meanwhile all other calls of the queue are
+	// ErrInvalid, and others may not use it. An error of f is Capture's. Devices that
+	// cannot replay work give ErrUnsupported.
 	Capture(f func() error) (Replay, error)
 }
 
 // Replay is captured work.
 type Replay interface {
 	// Run queues the work again, on the queue that it was captured on, in the
-	// same buffers: these stay until Close, even if they are freed.
+	// same buffers: these and the kernels stay until Close, even if they are freed.
+	// An index out of range is an error of Run, as on the cpu, or a late one (see
+	// Queue); the rest of the work is done. With kernels of the user's, Run waits until
+	// it is known whether what the work reads depends on a late error, and returns
+	// that: then nothing runs. See ReadOnly and Overwritten.
 	Run() error
 	// Close waits for the queue. That of the queue does the same.
 	Close() error

@@ -11,9 +11,11 @@ import (
 // device.Launcher, which says what arguments may be. Tensors among them, alone or as
 // device.Strided, may be of other streams of the device, whose work on them so far comes
 // before; what they do with them later waits for this stream only if it is made to (To,
-// or an event). What the kernel uses may be released as soon as Launch has returned.
+// or an event). What the kernel uses may be released as soon as Launch has returned, also in
+// a capture.
 //
-// The cpu device runs no kernels: device.ErrUnsupported.
+// Each kind of device has kernels of its own: see device.Kernel. Queues that are not
+// device.Launcher: device.ErrUnsupported.
 func (s *Stream) Launch(k device.Kernel, grid, block device.Dim3, args ...any) error {
 	const op = "Launch"
 	if s == nil {

@@ -1,0 +1,58 @@
+package onnx_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/layout"
+	"github.com/restride/restride/onnx"
+	"github.com/restride/restride/onnx/model"
+	"github.com/restride/restride/tensor"
+)
+
+// A captured run uses the elements that its inputs have then; an index out of range is an error of
+// that run alone.
+func TestCapture(t *testing.T) {
+	s := open(t)
+	m := graphOf(layout.Float32,
+		node("Gather", "rows", []string{"x", "ids"}),
+		node("Transpose", "columns", []string{"rows"}),
+		node("Concat", "y", []string{"columns", "columns"}, model.Attr{Name: "axis", Value: int64(0)}))
+	m.Graph.Inputs = append(m.Graph.Inputs, input("ids", layout.Int64))
+	sess := session(t, s, m)
+	ids := ints(t, s, 0, 1)
+	x := held(t)(tensor.FromSlice(s, []float32{1, 2, 3, 4, 5, 6}, 3, 2))
+	c, err := sess.Capture(context.Background(), onnx.Values{"x": x, "ids": ids})
+	require.NoError(t, err)
+	write := func(a, b byte) {
+		require.NoError(t, s.Queue().Write(ids.Buffer(), 0, []byte{a, 0, 0, 0, 0, 0, 0, 0, b, 0, 0, 0, 0, 0, 0, 0}))
+	}
+	for range 3 {
+		require.NoError(t, c.Run())
+		require.Equal(t, []float32{1, 3, 2, 4, 1, 3, 2, 4}, valuesOf[float32](t, c.Outputs(), "y"))
+		write(2, 0)
+		require.NoError(t, c.Run())
+		require.Equal(t, []float32{5, 1, 6, 2, 5, 1, 6, 2}, valuesOf[float32](t, c.Outputs(), "y"))
+		write(0, 9)
+		if err = c.Run(); err == nil {
+			y, of := c.Outputs().Tensor("y")
+			require.NoError(t, of)
+			_, err = tensor.Values[float32](y)
+		}
+		require.ErrorIs(t, err, device.ErrInvalid)
+		require.ErrorContains(t, err, "index 9 is outside")
+		write(0, 1)
+	}
+	require.NoError(t, c.Close())
+	require.ErrorIs(t, c.Run(), device.ErrClosed)
+
+	// A node that needs elements on the host cannot be captured.
+	m = graphOf(layout.Float32, node("Reshape", "y", []string{"x", "ids"}))
+	m.Graph.Inputs = append(m.Graph.Inputs, input("ids", layout.Int64))
+	_, err = session(t, s, m).Capture(context.Background(), onnx.Values{"x": x, "ids": ints(t, s, 2, 3)})
+	require.ErrorIs(t, err, device.ErrInvalid)
+	require.ErrorContains(t, err, "the queue is capturing")
+}
