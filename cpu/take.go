@@ -310,8 +310,8 @@ func (t *take) find(p location, number int64) (location, bool) {
 			index = int64(int32(load32(t.at, 4*(p.a+x.Offset))))
 		}
 		i, found := x.Resolve(index)
-		if !found && x.OutOfRange == layout.OutOfRangeError {
-			t.note(number, index, x.Extent)
+		if !found && x.OutOfRange.Fails() {
+			t.note(number, index, backend.ToldExtent(x))
 		}
 		ok = ok && found
 		sum += i * x.Stride

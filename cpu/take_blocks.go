@@ -161,7 +161,7 @@ func (t *take) locate(b *takenBlock, p location, n int64) {
 // kernel returns the one for an index, or nil.
 func (t *take) kernel(by *layout.Index) func(to *int64, at *byte, n, extent, stride int64) int64 {
 	switch {
-	case by.Extent > math.MaxInt32 || nest.Magnitude(by.Stride) > math.MaxInt32 || by.OutOfRange == layout.OutOfRangeClampZero:
+	case by.Extent > math.MaxInt32 || nest.Magnitude(by.Stride) > math.MaxInt32 || by.OutOfRange >= layout.OutOfRangeClampZero:
 		return nil
 	case t.atBits == 64:
 		return kernels.Offsets64
@@ -184,7 +184,9 @@ func (t *take) read(to []int64, a, step int64, by *layout.Index) bool {
 		if by.OutOfRange == layout.OutOfRangeClampZero {
 			index &^= index >> 63
 		}
-		index += by.Extent & (index >> 63)
+		if by.OutOfRange != layout.OutOfRangeStrict {
+			index += by.Extent & (index >> 63)
+		}
 		outside |= index | (by.Extent - 1 - index)
 		to[i] += index * by.Stride
 	}

@@ -87,10 +87,10 @@ type Queue interface {
 	//
 	// An index out of range leaves its element of dst as it was, and is ErrInvalid
 	// with its value and extent: from Take, or later (see Queue). Of several, one is
-	// named. by[k].OutOfRange may say otherwise: OutOfRangeSkip
-	// leaves the element as it was, without an error; OutOfRangeClamp and
-	// OutOfRangeClampZero take the nearest index in range. An element that one index
-	// leaves as it was stays so, whatever its others are.
+	// named. by[k].OutOfRange may say otherwise: for OutOfRangeStrict negative indices
+	// are out of range, too; OutOfRangeSkip leaves the element as it was, without an
+	// error; OutOfRangeClamp and OutOfRangeClampZero take the nearest index in range. An
+	// element that one index leaves as it was stays so, whatever its others are.
 	//
 	// Where an extent is 0, no index is in range: with OutOfRangeSkip nothing is moved, no
 	// index is read, and src needs no place for an element; otherwise it is ErrInvalid at

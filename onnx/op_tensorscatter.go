@@ -5,11 +5,12 @@ import (
 
 	"github.com/restride/restride/device/budget"
 	"github.com/restride/restride/internal/quote"
+	"github.com/restride/restride/layout"
 	"github.com/restride/restride/tensor"
 )
 
 func init() {
-	d := definition{inputs: arity{2, 3}, host: 1 << 2, attrs: []string{"mode", "axis"}, prepare: prepareTensorScatter}
+	d := definition{inputs: arity{2, 3}, either: 1 << 2, dataFirst: true, attrs: []string{"mode", "axis"}, prepare: prepareTensorScatter}
 	register("TensorScatter", d.versions(change{24, types24}))
 }
 
@@ -30,31 +31,55 @@ func prepareTensorScatter(d *definition, attrs Attrs) (kernel, error) {
 		if err != nil {
 			return err
 		}
+		at, err := c.d.axis(axis, c.x.Rank(), c.x.Rank()-1)
+		if err != nil {
+			return err
+		}
+		if at == 0 {
+			return c.d.invalid("axis %d is axis 0, of the batches: it must be another", axis)
+		}
+		if err := c.checkUpdate(update, at); err != nil {
+			return err
+		}
+		if mode == "linear" && c.has(2) && update.Count() > 0 {
+			if where, err := c.tensor(2, "write_indices"); err != nil || where.Stream() != tensor.Host() {
+				return c.tensorScatterAt(update, where, at, err)
+			}
+		}
 		var indices []int64
 		if c.has(2) {
 			if indices, err = c.ints([]int64{}, 2, "write_indices", false); err != nil {
 				return err
 			}
+			if x := c.in[2].(*tensor.Tensor); x.Stream() != tensor.Host() {
+				c.moved(x, tensor.Host())
+			}
 		}
-		return c.tensorScatter(update, indices, axis, mode == "circular")
+		return c.tensorScatter(update, indices, at, mode == "circular")
 	}, nil
+}
+
+// tensorScatterAt is tensorScatter by linear indices on the device, which are not read.
+func (c *call) tensorScatterAt(update, indices *tensor.Tensor, at int, err error) error {
+	if err != nil {
+		return err
+	}
+	if indices.DType() != layout.Int64 {
+		return c.d.invalid("write_indices is %v; it must be int64", indices.DType())
+	}
+	if n := c.x.Dim(0); indices.Rank() != 1 || indices.Dim(0) != n {
+		return c.d.invalid("write_indices has shape %v; it must have one axis, with an index for each of %d batches", indices.Shape(), n)
+	}
+	return c.scatter(indices, update, func(y, indices, update *tensor.Tensor) error {
+		return y.PutSlices(at, indices, update)
+	})
 }
 
 // tensorScatter makes the cache with an update in it: in batch i, index i of axis 0, that
 // goes to indices[i] and after. nil indices are zeros. circular indices wrap at the end of
 // the axis. A copy, unless a session may write to the cache, or nothing is written.
-func (c *call) tensorScatter(update *tensor.Tensor, indices []int64, axis int64, circular bool) error {
+func (c *call) tensorScatter(update *tensor.Tensor, indices []int64, at int, circular bool) error {
 	cache := c.x
-	at, err := c.d.axis(axis, cache.Rank(), cache.Rank()-1)
-	if err != nil {
-		return err
-	}
-	if at == 0 {
-		return c.d.invalid("axis %d is axis 0, of the batches: it must be another", axis)
-	}
-	if err := c.checkUpdate(update, at); err != nil {
-		return err
-	}
 	s := scatter{axis: at, length: update.Dim(at), room: cache.Dim(at), circular: circular}
 	if err := c.checkIndices(&s, indices); err != nil {
 		return err

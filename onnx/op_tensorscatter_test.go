@@ -122,6 +122,56 @@ func TestTensorScatterRandom(t *testing.T) {
 	}
 }
 
+// TestTensorScatterTypesOfPositionsThere has the indices where the cache is: they are not
+// read, and an index out of range is an error, at once or of the result.
+func TestTensorScatterTypesOfPositionsThere(t *testing.T) {
+	s := open(t)
+	const seed = 36
+	rng := rand.New(rand.NewPCG(seed, seed))
+	for _, typ := range layout.DTypes() {
+		if typ == layout.Int2 || typ == layout.Uint2 || typ == layout.String && !s.Device().Info().Strings {
+			continue
+		}
+		for range 4 {
+			dims := []int64{1 + rng.Int64N(3), 1 + rng.Int64N(3), 2 + rng.Int64N(5), 1 + rng.Int64N(4)}
+			sizes := []int64{dims[0], dims[1], 1 + rng.Int64N(dims[2]-1), dims[3]}
+			indices := make([]int64, dims[0])
+			for i := range indices {
+				indices[i] = rng.Int64N(dims[2] - sizes[2] + 1)
+			}
+			a, b := numbered(typ, dims...), numbered(typ, sizes...)
+			x, u := uploadAs(t, a, s, typ, views[rng.IntN(len(views))]), uploadAs(t, b, s, typ, views[rng.IntN(len(views))])
+			at := ints(t, s, indices...)
+			down := s.Device().Stats().Downloads
+			out, err := onnx.Run("TensorScatter", 24, nil, x, u, at)
+			require.NoError(t, err, "%v %v %v %v", typ, dims, sizes, indices)
+			require.Equal(t, down, s.Device().Stats().Downloads)
+			same(t, typ, a.Scattered(b, indices, 2), out[0].(*tensor.Tensor))
+			require.NoError(t, out[0].Release())
+
+			wrong := []int64{-1, dims[2] - sizes[2] + 1, math.MinInt64}[rng.IntN(3)]
+			indices[rng.IntN(len(indices))] = wrong
+			out, err = onnx.Run("TensorScatter", 24, nil, x, u, ints(t, s, indices...))
+			if err == nil {
+				_, err = out[0].(*tensor.Tensor).Bytes()
+				require.NoError(t, out[0].Release())
+			}
+			require.ErrorIs(t, err, device.ErrInvalid)
+			require.ErrorContains(t, err, fmt.Sprintf("index %d is outside [0,%d]", wrong, dims[2]-sizes[2]))
+		}
+	}
+	x, u := held(t)(tensor.New(s, layout.Int8, 2, 4, 3)), held(t)(tensor.New(s, layout.Int8, 2, 2, 3))
+	for says, at := range map[string]*tensor.Tensor{
+		"write_indices is int32; it must be int64":                                      held(t)(tensor.New(s, layout.Int32, 2)),
+		"write_indices has shape [3]; it must have one axis, with an index for each of": ints(t, s, 1, 2, 3),
+		"write_indices has shape [2,1]":                                                 held(t)(tensor.New(s, layout.Int64, 2, 1)),
+	} {
+		_, err := onnx.Run("TensorScatter", 24, nil, x, u, at)
+		require.ErrorIs(t, err, device.ErrInvalid)
+		require.ErrorContains(t, err, says)
+	}
+}
+
 func TestTensorScatterErrors(t *testing.T) {
 	s := open(t)
 	x := held(t)(tensor.New(s, layout.Float32, 2, 4, 3))

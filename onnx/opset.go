@@ -49,6 +49,9 @@ type definition struct {
 	// single is the set of inputs that are read on the host if they are constants of
 	// one element.
 	single uint
+	// either is the set of inputs that are read where they are: on the host if they are
+	// constants or worked out there in any case.
+	either uint
 	// dataFirst: the other inputs only select elements of input 0. Their being on the
 	// host does not bring it there.
 	dataFirst bool

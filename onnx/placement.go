@@ -36,6 +36,13 @@ func (u use) side() side {
 // place decides which nodes run on the host: those that shapes and axes are computed by.
 func (c *compiler) place() error {
 	c.markSingles()
+	for _, u := range c.nodes {
+		for i, name := range u.in {
+			if u.d.either>>i&1 == 1 && c.bornOnHost(name) {
+				u.single |= 1 << i
+			}
+		}
+	}
 	for _, u := range slices.Backward(c.nodes) {
 		u.host = !u.d.opaque && slices.ContainsFunc(u.outs, func(out string) bool {
 			return slices.ContainsFunc(c.uses[out], func(use use) bool { return use.side() == onHost })
@@ -51,6 +58,23 @@ func (c *compiler) place() error {
 		return err
 	}
 	return c.group()
+}
+
+// bornOnHost reports whether a value is a constant or comes from operators that run on the
+// host: shapes and the arithmetic on them.
+func (c *compiler) bornOnHost(name string) bool {
+	for {
+		maker := c.maker[name]
+		switch {
+		case maker == nil:
+			return name != "" && c.isConstant(name)
+		case maker.constant != nil, maker.d.arithmetic, maker.d.shapeOnly, maker.d.generates:
+			return true
+		case maker.d.opaque || len(maker.in) == 0:
+			return false
+		}
+		name = maker.in[0]
+	}
 }
 
 // constants returns the constants that nodes use, by name: tensors and sparse ones.

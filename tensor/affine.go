@@ -48,7 +48,7 @@ func (g *gathering) asView(h hostIndices, at *layout.Layout, othersLook bool) (l
 			if x.OutOfRange == layout.OutOfRangeSkip { // left out
 				return nil
 			}
-			return layout.Errorf(device.ErrInvalid, g.op, "%s", backend.OutOfRange(value, x.Extent))
+			return layout.Errorf(device.ErrInvalid, g.op, "%s", backend.OutOfRange(value, backend.ToldExtent(x)))
 		}
 		first, value, ok := h.read(at.Offset(), x)
 		if !ok {

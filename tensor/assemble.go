@@ -40,12 +40,7 @@ func Assemble(s *Stream, op string, t layout.DType, dims []int64, parts ...Part)
 	if out.Count() == 0 {
 		return out.publish(), nil
 	}
-	if s.noCopies.Load() {
-		err = layout.Errorf(ErrCopy, op, "it is put together from %d parts, and copies are forbidden on this stream", len(parts))
-	} else {
-		err = out.assemble(op, parts)
-	}
-	if err != nil {
+	if err := out.assemble(op, parts); err != nil {
 		return nil, out.fail(op, errors.Join(err, out.Release()))
 	}
 	return out.publish(), nil

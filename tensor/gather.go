@@ -18,7 +18,8 @@ import (
 // index; every second; all of them backwards). Otherwise it is a copy on t's device,
 // after a transfer of the indices if they are elsewhere.
 //
-// With layout.OutOfRangeError, an index out of range is device.ErrInvalid: at once if the
+// With layout.OutOfRangeError, an index out of range is device.ErrInvalid, and with
+// layout.OutOfRangeStrict a negative one, too: at once if the
 // indices are on Host or the device's memory is the host's, otherwise from every read of the
 // result, and of what is computed from it (see device.Queue). Other policies act on the
 // device and without a wait: with layout.OutOfRangeSkip the result is zero (or the empty
@@ -274,9 +275,6 @@ func (t *Tensor) gatherHeld(g *gathering, indices *Tensor) (*Tensor, error) {
 			}
 		}
 	}
-	if t.stream.noCopies.Load() {
-		return nil, layout.Errorf(ErrCopy, g.op, "cannot be a view, and copies are forbidden on this stream")
-	}
 	out, err := t.takeBy(g, indices)
 	if err != nil {
 		return nil, err
@@ -352,7 +350,7 @@ func (t *Tensor) takeAt(g *gathering, at device.Operand) (*Tensor, error) {
 // taken: on the host, or by a take of as many bytes as memory has indices or tuples. It
 // returns how many bytes it has copied.
 func (t *Tensor) checkUnused(g *gathering, indices *Tensor) (copied int64, err error) {
-	if indices.Count() == 0 || !slices.ContainsFunc(g.by, func(by layout.Index) bool { return by.OutOfRange == layout.OutOfRangeError }) {
+	if indices.Count() == 0 || !slices.ContainsFunc(g.by, func(by layout.Index) bool { return by.OutOfRange.Fails() }) {
 		return 0, nil
 	}
 	shape := indices.Shape()

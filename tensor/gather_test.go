@@ -277,9 +277,7 @@ func TestGatherErrors(t *testing.T) {
 				require.Nil(t, y)
 			}
 			s.ForbidCopies(true)
-			_, err := x.Gather(0, host([]int64{3}, 0, 3, 1), layout.OutOfRangeError)
-			require.ErrorIs(t, err, device.ErrUnsupported)
-			require.ErrorContains(t, err, "copies are forbidden")
+			keep(t)(x.Gather(0, host([]int64{3}, 0, 3, 1), layout.OutOfRangeError)) // a copy by its name
 			require.NoError(t, keep(t)(x.Gather(0, host([]int64{2}, 3, 1), layout.OutOfRangeError)).Release())
 		})
 	}

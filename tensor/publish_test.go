@@ -213,8 +213,8 @@ func joined(err error, second *tensor.Tensor) error {
 }
 
 // notOfScopes are exported functions whose results are in no scope of the stream's: those
-// of tensor.Host().
-var notOfScopes = map[string]bool{"Extents": true, "FromHost": true, "FromHostBytes": true}
+// of tensor.Host(), and references that are asked for outside of it.
+var notOfScopes = map[string]bool{"Extents": true, "FromHost": true, "FromHostBytes": true, "Retain": true}
 
 // A tensor is in a scope when it is complete, and not before: a scope that ends in the
 // middle of a call that makes one neither spoils the call nor releases the result.

@@ -152,6 +152,47 @@ func (t *Tensor) PutAt(starts, src *Tensor) error {
 	return t.put(&g, starts, src, device.ReduceSet, layout.OutOfRangeClampZero)
 }
 
+// PutSlices sets a slice of each of t's parts along axis 0 to that of src: in part i, the one
+// that begins at starts[i] along another axis. starts is an int32 or int64 tensor of one axis,
+// with a start for each part, which may be on the device and is not waited for; src has t's
+// extents but along axis, where it may be shorter. A start at which the slice does not lie
+// within t, a negative one too, is an error as layout.OutOfRangeStrict says. (ONNX
+// TensorScatter-24, linear)
+func (t *Tensor) PutSlices(axis int, starts, src *Tensor) error {
+	const op = "PutSlices"
+	at, err := t.checkIndexed(op, axis, starts)
+	if err != nil {
+		return err
+	}
+	fail := func(format string, args ...any) error {
+		return t.fail(op, layout.Errorf(device.ErrInvalid, op, format, args...))
+	}
+	if src == nil {
+		return nilTensor(op)
+	}
+	if at == 0 {
+		return fail("axis 0 has the parts: the slices must be along another")
+	}
+	if starts.Rank() != 1 || starts.Dim(0) != t.Dim(0) {
+		return fail("starts have the shape %v; there must be one for each of the %d parts", starts.Shape(), t.Dim(0))
+	}
+	dims := src.Shape()
+	if len(dims) != t.Rank() {
+		return fail("the slices have the shape %v: it must have as many axes", dims)
+	}
+	for i, n := range dims {
+		if n > t.Dim(i) || n < t.Dim(i) && i != at {
+			return fail("the slices have the shape %v: it may differ along axis %d only, where it may be shorter", dims, at)
+		}
+	}
+	g := gathering{op: op, origin: t.layout.Offset(), shape: dims, strides: t.layout.Strides(), axes: make([]int, len(dims)), last: -1}
+	for i := 1; i < len(dims); i++ {
+		g.axes[i] = -1
+	}
+	g.by = []layout.Index{{Extent: t.Dim(at) - dims[at] + 1, Stride: g.strides[at]}}
+	return t.put(&g, starts, src, device.ReduceSet, layout.OutOfRangeStrict)
+}
+
 // gatheringAt is where the elements of a slice lie that begins where indices say.
 func (t *Tensor) gatheringAt(op string, starts *Tensor, dims []int64) (gathering, error) {
 	if err := t.checkIndices(op, starts); err != nil {

@@ -1,6 +1,7 @@
 package tensor_test
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -214,6 +215,57 @@ func TestSliceAt(t *testing.T) {
 				got, err = tensor.Values[int32](x)
 				require.NoError(t, err)
 				require.Equal(t, a.data, got)
+			}
+		})
+	}
+}
+
+// TestPutSlices compares slices put at each part's own start with loops.
+func TestPutSlices(t *testing.T) {
+	for name, open := range streams {
+		t.Run(name, func(t *testing.T) {
+			s := open(t)
+			for seed := range uint64(100) {
+				rng := rand.New(rand.NewPCG(seed, 6))
+				a := newGrid(rng, 1+rng.Int64N(6), 1+rng.Int64N(6))
+				x := keep(t)(tensor.FromSlice(s, a.data, a.dims...))
+				part := newGrid(rng, a.dims[0], 1+rng.Int64N(a.dims[1]))
+				starts := make([]int64, a.dims[0])
+				for i := range starts {
+					starts[i] = rng.Int64N(a.dims[1] - part.dims[1] + 1)
+				}
+				where := []*tensor.Stream{s, tensor.Host()}[rng.IntN(2)]
+				at := keep(t)(tensor.FromSlice(where, starts))
+				require.NoError(t, x.PutSlices(1, at, keep(t)(tensor.FromSlice(s, part.data, part.dims...))))
+				part.each(func(i []int64) { *a.at(i[0], starts[i[0]]+i[1]) = *part.at(i...) })
+				got, err := tensor.Values[int32](x)
+				require.NoError(t, err)
+				require.Equal(t, a.data, got)
+
+				wrong := []int64{-1, a.dims[1] - part.dims[1] + 1, -a.dims[1]}[rng.IntN(3)]
+				starts[rng.IntN(len(starts))] = wrong
+				at = keep(t)(tensor.FromSlice(where, starts))
+				err = x.PutSlices(1, at, keep(t)(tensor.FromSlice(s, part.data, part.dims...)))
+				if err == nil {
+					_, err = x.Bytes()
+				}
+				require.ErrorIs(t, err, device.ErrInvalid)
+				require.ErrorContains(t, err, fmt.Sprintf("index %d is outside [0,%d] of extent", wrong, a.dims[1]-part.dims[1]))
+			}
+			x, starts := keep(t)(tensor.New(s, layout.Int8, 2, 4, 3)), keep(t)(tensor.New(s, layout.Int64, 2))
+			for says, call := range map[string]func() error{
+				"axis 0 has the parts":     func() error { return x.PutSlices(0, starts, x) },
+				"axis 3 is outside [-3,2]": func() error { return x.PutSlices(3, starts, x) },
+				"starts have the shape [3]; there must be one for each of the 2 parts": func() error { return x.PutSlices(1, keep(t)(tensor.New(s, layout.Int64, 3)), x) },
+				"indices are int8[2]; they must be int32 or int64":                     func() error { return x.PutSlices(1, keep(t)(tensor.New(s, layout.Int8, 2)), x) },
+				"the slices have the shape [2,5,3]: it may differ along axis 1 only":   func() error { return x.PutSlices(1, starts, keep(t)(tensor.New(s, layout.Int8, 2, 5, 3))) },
+				"the slices have the shape [2,4,2]: it may differ along axis 1 only":   func() error { return x.PutSlices(1, starts, keep(t)(tensor.New(s, layout.Int8, 2, 4, 2))) },
+				"the slices have the shape [2,4]: it must have as many axes":           func() error { return x.PutSlices(1, starts, keep(t)(tensor.New(s, layout.Int8, 2, 4))) },
+				"PutSlices: the tensor is nil":                                         func() error { return x.PutSlices(1, starts, nil) },
+			} {
+				err := call()
+				require.ErrorIs(t, err, device.ErrInvalid)
+				require.ErrorContains(t, err, says)
 			}
 		})
 	}

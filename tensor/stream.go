@@ -180,12 +180,11 @@ func (s *Stream) Trace(hook func(Event)) {
 }
 
 // ForbidCopies makes every call fail with ErrCopy that would copy elements on
-// the device, where a silent copy would be slower than the caller expects.
-// Transfers that the caller asks for (FromSlice, ReadInto, To and their kin) stay
-// allowed, but one from a tensor whose elements are not one run in memory needs
-// a copy first. So do the calls that write elements by name: New, Clone,
-// CopyFrom, Cast, Pack, Unpack, Where, FillWhere, Lookup, Dequantize, Quantize, QuantizeBlocks, Put
-// and their kin, PermuteInPlace and Overwrite.
+// the device only to change how they lie: Reshape, Flatten, Contiguous and their kin where
+// strides cannot express the result, and a transfer from a tensor whose elements are not
+// one run in memory. Calls that write elements by their name stay allowed: transfers, New,
+// Clone, CopyFrom, Cast, Pack, Where, Lookup, Gather, Put, Concat, Pad, Assemble, Dequantize
+// and their kin.
 func (s *Stream) ForbidCopies(forbid bool) { s.noCopies.Store(forbid) }
 
 // ErrCopy is the error of a call that needs a copy on a stream that forbids

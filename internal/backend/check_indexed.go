@@ -138,7 +138,19 @@ func BytesOf(o *device.Operand, by []layout.Index) (ends [2]int64) {
 // meet reports whether two ranges overlap.
 func meet(a, b [2]int64) bool { return a[0] <= b[1] && b[0] <= a[1] }
 
-// OutOfRange describes an index out of range.
+// ToldExtent is the extent that errors of an index are told: negated where negative indices
+// are out of range.
+func ToldExtent(x *layout.Index) int64 {
+	if x.OutOfRange == layout.OutOfRangeStrict {
+		return -x.Extent
+	}
+	return x.Extent
+}
+
+// OutOfRange describes an index out of range, of an extent that ToldExtent returned.
 func OutOfRange(index, extent int64) string {
+	if extent < 0 {
+		return fmt.Sprintf("index %d is outside [0,%d] of extent %d", index, -extent-1, -extent)
+	}
 	return fmt.Sprintf("index %d is outside [%d,%d] of extent %d", index, -extent, extent-1, extent)
 }

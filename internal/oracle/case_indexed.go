@@ -63,7 +63,7 @@ func (c *Case) parseIndices(words []string, dims []int64) (err error) {
 func parseIndex(word string) (x layout.Index, err error) {
 	parts := strings.Split(word, ":")
 	if len(parts) == 4 {
-		policies := []layout.OutOfRange{layout.OutOfRangeSkip, layout.OutOfRangeClamp, layout.OutOfRangeClampZero}
+		policies := []layout.OutOfRange{layout.OutOfRangeSkip, layout.OutOfRangeClamp, layout.OutOfRangeClampZero, layout.OutOfRangeStrict}
 		i := slices.IndexFunc(policies, func(p layout.OutOfRange) bool { return p.String() == parts[3] })
 		if i < 0 {
 			return x, fmt.Errorf("%q: an index out of range is an error, unless skip, clamp or clampzero is named", word)

@@ -22,7 +22,7 @@ func TestCaseNames(t *testing.T) {
 		"fill/double/4x0/dst=0,0@0",
 		"take/int4/3x5/dst=5,1@1/src=0,1@0/at=1,0@2/int32/by=0:7:5/wrong=1",
 		"take/string/scalar/dst=@0/src=@9/at=@2/int64/by=0:7:-1,5:2:1/wrong=0",
-		"take/int4/3/dst=1@1/src=0@0/at=1@2/int32/by=0:7:5:skip,1:2:3:clamp,2:9:1:clampzero,3:4:5/wrong=1",
+		"take/int4/3/dst=1@1/src=0@0/at=1@2/int32/by=0:7:5:skip,1:2:3:clamp,2:9:1:clampzero,3:4:5,4:2:6:strict/wrong=1",
 		"put/int4/3x5/dst=0,1@1/src=5,1@0/at=1,0@2/int32/by=0:7:5/wrong=1/set",
 		"put/int8/3/dst=0@1/src=5@0/at=1@2/int32/by=0:7:5/wrong=0/max",
 		"put/int4/3x5/dst=0,1@1/src=5,1@0/at=1,0@2/int32/by=0:7:5:skip/wrong=1/set/once",

@@ -307,7 +307,7 @@ func (g generator) indexed(c *Case, elements int64) bool {
 			x.OutOfRange = layout.OutOfRangeSkip
 			x.Stride *= g.between(1, 20)
 		} else if g.chance(.3) {
-			x.OutOfRange = layout.OutOfRange(g.IntN(4))
+			x.OutOfRange = layout.OutOfRange(g.IntN(5))
 		}
 		if g.chance(.02) {
 			x.Extent, x.OutOfRange = 0, layout.OutOfRangeSkip

@@ -39,7 +39,7 @@ func indexed(d, s, a layout.Layout, at []byte, t layout.DType, by []layout.Index
 		for _, x := range by {
 			i := readIndex(at, t, position+x.Offset)
 			n, found := element(i, x)
-			if !found && x.OutOfRange == layout.OutOfRangeError {
+			if !found && x.OutOfRange.Fails() {
 				wrong = append(wrong, i)
 			}
 			ok = ok && found
@@ -61,6 +61,8 @@ func element(i int64, x layout.Index) (int64, bool) {
 	case layout.OutOfRangeClamp:
 		i = max(-x.Extent, min(i, x.Extent-1))
 		inRange = true
+	case layout.OutOfRangeStrict:
+		inRange = i >= 0 && i < x.Extent
 	}
 	switch {
 	case !inRange:
@@ -191,11 +193,14 @@ func (c Case) indices(rng *rand.Rand, at []byte) {
 	all := make([]int64, 0, c.At.Count())
 	walk(c.At, c.At, func(p, _ int64) { all = append(all, p) })
 	// Indices of several components may share one position: in range for all.
-	least := map[int64]int64{}
+	least, strict := map[int64]int64{}, map[int64]bool{}
 	for _, p := range all {
 		for _, x := range c.By {
 			if e, ok := least[p+x.Offset]; !ok || x.Extent < e {
 				least[p+x.Offset] = x.Extent
+			}
+			if x.OutOfRange == layout.OutOfRangeStrict {
+				strict[p+x.Offset] = true
 			}
 		}
 	}
@@ -205,7 +210,11 @@ func (c Case) indices(rng *rand.Rand, at []byte) {
 	}
 	slices.Sort(positions)
 	for _, p := range positions {
-		writeIndex(at[:size/unit*unit], c.AtType, p, rng.Int64N(max(2*least[p], 1))-least[p])
+		from := -least[p]
+		if strict[p] {
+			from = 0
+		}
+		writeIndex(at[:size/unit*unit], c.AtType, p, from+rng.Int64N(max(least[p]-from, 1)))
 	}
 	for range c.Wrong {
 		if len(all) == 0 {
@@ -213,6 +222,9 @@ func (c Case) indices(rng *rand.Rand, at []byte) {
 		}
 		x := c.By[rng.IntN(len(c.By))]
 		bad := []int64{x.Extent, -x.Extent - 1, 1<<31 - 1, -1 << 31, x.Extent + 1000}
+		if x.OutOfRange == layout.OutOfRangeStrict {
+			bad = append(bad, -1, -x.Extent)
+		}
 		if c.AtType == layout.Int64 {
 			bad = append(bad, 1<<63-1, -1<<63, 1<<32, -1<<32)
 		}

@@ -378,7 +378,7 @@ func picked(rng *rand.Rand, s planner.Spec) oracle.Case {
 	}
 	c.Dst, c.Src, c.At = side(shape[1]+rng.Int64N(9), 1), side(rng.Int64N(9), rng.Int64N(3)), side(shape[1]+rng.Int64N(9), 1)
 	for range 1 + rng.IntN(2) {
-		c.By = append(c.By, layout.Index{Extent: 1 + rng.Int64N(40), Stride: rng.Int64N(99), OutOfRange: layout.OutOfRange(rng.IntN(4))})
+		c.By = append(c.By, layout.Index{Extent: 1 + rng.Int64N(40), Stride: rng.Int64N(99), OutOfRange: layout.OutOfRange(rng.IntN(5))})
 	}
 	return c
 }

@@ -19,6 +19,7 @@ typedef struct {
 #define OUTSIDE_SKIP 1
 #define OUTSIDE_CLAMP 2
 #define OUTSIDE_CLAMP_ZERO 3
+#define OUTSIDE_STRICT 4
 
 // Position is an element's position on all sides.
 typedef struct {
@@ -75,15 +76,16 @@ DEVICE i64 index_at(GLOBAL const u8 *at, i64 position, u32 bits) {
 // add_index moves a position by index k: in src, for puts in dst. If the index is out of range
 // and has no replacement, it returns 0 and uses index 0. Where that is an error, the first
 // work-item to find one records it: status 0 is 1 then, and the others are the index and the
-// extent, low words first, and whether it is a put's.
+// extent, low words first, and whether it is a put's. Where negative indices are out of range,
+// the extent is negated.
 DEVICE u32 add_index(CONSTANT Params *params, u32 k, i64 index, i64 *s, GLOBAL u32 *status) {
 	const i64 extent = INDICES(params)[k].extent;
 	const u32 outside = INDICES(params)[k].outside;
 	// The extent is added if the index is negative: by a shift, as Mesa 22.3 miscompiles index
 	// < 0 for a widened i32.
-	const i64 around = outside == OUTSIDE_CLAMP_ZERO ? 0 : extent;
+	const i64 around = outside >= OUTSIDE_CLAMP_ZERO ? 0 : extent;
 	i64 from = index + (around & index >> 63);
-	if (outside >= OUTSIDE_CLAMP) {
+	if (outside == OUTSIDE_CLAMP || outside == OUTSIDE_CLAMP_ZERO) {
 		from &= ~(from >> 63);
 		from = (u64)from < (u64)extent ? from : extent - 1;
 	}
@@ -91,11 +93,12 @@ DEVICE u32 add_index(CONSTANT Params *params, u32 k, i64 index, i64 *s, GLOBAL u
 		*s += from * INDICES(params)[k].stride;
 		return 1;
 	}
-	if (outside == OUTSIDE_ERROR && ATOMIC_OR(status, 1) == 0) {
+	if ((outside == OUTSIDE_ERROR || outside == OUTSIDE_STRICT) && ATOMIC_OR(status, 1) == 0) {
+		const i64 told = outside == OUTSIDE_STRICT ? -extent : extent;
 		status[1] = (u32)index;
 		status[2] = (u32)((u64)index >> 32);
-		status[3] = (u32)extent;
-		status[4] = (u32)((u64)extent >> 32);
+		status[3] = (u32)told;
+		status[4] = (u32)((u64)told >> 32);
 		status[5] = INDICES(params)[k].put;
 	}
 	return 0;
