@@ -20,7 +20,9 @@ import (
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/device/devicetest"
 	"github.com/restride/restride/internal/cudasim"
+	"github.com/restride/restride/internal/soak"
 	"github.com/restride/restride/layout"
+	"github.com/restride/restride/onnx"
 	"github.com/restride/restride/onnx/model"
 	"github.com/restride/restride/tensor"
 )
@@ -91,8 +93,10 @@ func logitsOf(t *testing.T, d *decoder, steps [][]int64) (all []float32) {
 		}
 		logits, err := outputs.Tensor("logits")
 		require.NoError(t, err)
-		values, err := tensor.Values[float32](logits)
+		logits, err = logits.Cast(layout.Float32, device.Rounding{})
 		require.NoError(t, err)
+		values, err := tensor.Values[float32](logits)
+		require.NoError(t, errors.Join(err, logits.Release()))
 		all = append(all, values...)
 	}
 	return all
@@ -127,7 +131,7 @@ func reference(t *testing.T, path string, steps [][]int64) []float32 {
 	return nil
 }
 
-// The logits are ONNX Runtime's.
+// The logits are ONNX Runtime's, of planned steps and of captured ones.
 func TestLogits(t *testing.T) {
 	path, steps := exported(t, small), steps(5)
 	want := reference(t, path, steps)
@@ -136,6 +140,83 @@ func TestLogits(t *testing.T) {
 		got := logitsOf(t, d, steps)
 		assert.InDeltaSlice(t, want, got, 1e-5)
 
+		d = newTestDecoder(t, s, path, "none")
+		capture(t, d)
+		assert.Equal(t, got, logitsOf(t, d, steps), "captured")
+	})
+}
+
+func capture(t *testing.T, d *decoder) {
+	var err error
+	d.step, err = d.session.Capture(t.Context(), d.state, d.into...)
+	require.NoError(t, err)
+}
+
+// A step moves the new tokens' keys and values, and rows of two tables; it transfers the new
+// tokens alone. Memory does not grow.
+func TestStepMovesNewTokens(t *testing.T) {
+	onDevices(t, func(t *testing.T, s *tensor.Stream) {
+		z, n := small, 1000
+		if s.Device().Info().Backend == "cuda" && !soak.Enabled() { // the simulator interprets every instruction
+			n = 20
+		}
+		z.layers, z.positions = 1, int64(n)+1
+		d := newTestDecoder(t, s, exported(t, z), "none")
+		row := z.width * 4 // bytes
+		caches, moved := int64(0), int64(0)
+		d.session.OnNode(func(n onnx.NodeReport) {
+			if moved += n.Bytes; n.Op == "TensorScatter-24" {
+				caches += n.Bytes
+			}
+			assert.Zero(t, n.Read+n.Sent, "%s %s: %s", n.Op, n.Output, n.Why)
+		})
+		require.NoError(t, d.run(t.Context()))
+		d.session.OnNode(nil)
+		assert.Equal(t, batch*2*row, caches)
+		assert.Equal(t, caches+batch*2*row+batch*2*8, moved, "and embeddings, tokens and places")
+
+		capture(t, d)
+		tokens := make([]int64, batch)
+		var before device.Stats
+		for i := range n {
+			if i == 10 {
+				before = s.Device().Stats()
+			}
+			require.NoError(t, d.run(t.Context()))
+			require.NoError(t, d.token.ReadInto(tokens))
+		}
+		after, replays := s.Device().Stats(), int64(n-10)
+		assert.Equal(t, replays*moved, after.DeviceToDevice-before.DeviceToDevice)
+		assert.Equal(t, replays*batch*8, after.DeviceToHost-before.DeviceToHost)
+		assert.Equal(t, before.HostToDevice, after.HostToDevice)
+		assert.Equal(t, []int64{before.Live, before.Peak, before.Reserved}, []int64{after.Live, after.Peak, after.Reserved})
+	})
+}
+
+// An index that is out of range is an error of the step and of its state, not of the weights.
+func TestTokenOutOfRange(t *testing.T) {
+	onDevices(t, func(t *testing.T, s *tensor.Stream) {
+		path, good := exported(t, small), steps(1)
+		want := logitsOf(t, newTestDecoder(t, s, path, "none"), good)
+		for _, captured := range []bool{false, true} {
+			d := newTestDecoder(t, s, path, "none")
+			if captured {
+				capture(t, d)
+			}
+			require.NoError(t, d.begin([]int64{1, small.vocabulary}))
+			err := d.run(t.Context())
+			if err == nil {
+				err = d.token.ReadInto(make([]int64, batch))
+			}
+			require.ErrorIs(t, err, device.ErrInvalid)
+			for _, v := range d.state { // the caches have what the step made of it
+				x := v.(*tensor.Tensor)
+				zeros, err := tensor.New(s, x.DType(), x.Shape()...)
+				require.NoError(t, err)
+				require.NoError(t, errors.Join(x.CopyFrom(zeros), zeros.Release()))
+			}
+			assert.Equal(t, want, logitsOf(t, d, good), captured)
+		}
 	})
 }
 
@@ -154,6 +235,16 @@ func TestCuBLAS(t *testing.T) {
 	d, err = newDecoder(s, path, lib+".missing", make([]int64, batch))
 	require.ErrorContains(t, err, "missing")
 	require.NoError(t, d.close())
+}
+
+// Halves are close to floats. (The simulator of CUDA does not compute with them.)
+func TestHalf(t *testing.T) {
+	s, float, steps := open(t, "opencl:0"), small, steps(2)
+	float.layers = 1
+	half := float
+	half.dtype = layout.Float16
+	want := logitsOf(t, newTestDecoder(t, s, exported(t, float), "none"), steps)
+	assert.InDeltaSlice(t, want, logitsOf(t, newTestDecoder(t, s, exported(t, half), "none"), steps), .03)
 }
 
 // What the engine lacks is named.
