@@ -48,12 +48,14 @@ func TestReadme(t *testing.T) {
 		"func Example() {\n\t"+strings.ReplaceAll(strings.TrimSpace(lines), "\n", "\n\t")+"\n\t// Output: ")
 }
 
-// The program in docs/embedding.md is the one that the tests of package opencl run.
+// The program and the Go kernel in docs/embedding.md are those that the tests of packages opencl
+// and cpu run.
 func TestEmbeddingDocument(t *testing.T) {
-	page := string(must(os.ReadFile("docs/embedding.md")))
-	_, rest, found := strings.Cut(page, "\n```go\n")
-	require.True(t, found)
-	program, _, found := strings.Cut(rest, "```\n")
-	require.True(t, found)
-	assert.Contains(t, string(must(os.ReadFile("examples/kernel/opencl/main.go"))), program)
+	_, rest, _ := strings.Cut(string(must(os.ReadFile("docs/embedding.md"))), "\n```go\n")
+	for _, example := range []string{"opencl", "cpu"} {
+		code, after, found := strings.Cut(rest, "```\n")
+		require.True(t, found)
+		assert.Contains(t, string(must(os.ReadFile("examples/kernel/"+example+"/main.go"))), code)
+		_, rest, _ = strings.Cut(after, "\n```go\n")
+	}
 }

@@ -76,7 +76,7 @@ func (q *queue) newLaunch(k *kernelFunc, bound *arguments.Launch) (*launch, []re
 	for i := range 3 {
 		l.block.Grid[i], l.block.Size[i] = int(bound.Grid[i]), int(bound.Block[i])
 		hi, lo := bits.Mul64(uint64(l.blocks), uint64(bound.Grid[i]))
-		if hi > 0 || lo > math.MaxInt64/2 {
+		if hi > 0 || lo > math.MaxInt64/2 || l.block.Grid[i] < 0 || l.block.Size[i] < 0 { // of 32 bits
 			return nil, nil, layout.Errorf(device.ErrInvalid, "", "a grid of %d by %d by %d blocks has too many", bound.Grid[0], bound.Grid[1], bound.Grid[2])
 		}
 		l.blocks = int64(lo)

@@ -24,15 +24,16 @@ type Launcher interface {
 	// as it does for work of the queue's own. The arguments fill the kernel's
 	// parameters one after the other:
 	//
-	//	a Buffer or an Operander   a pointer to the start of the buffer (OpenCL: its cl_mem)
-	//	Strided(x)                 that, and integers: the offset, the extents, then the strides
-	//	ReadOnly(x), Overwritten(x)  x, one of these, with what the kernel does there
-	//	int                        a signed integer of the width that the parameter has
-	//	int8 ... uint64            an integer of just that width
-	//	float32, float64           a number of just that width
-	//	[]byte                     a struct or vector, by value
-	//	Local(n)                   n bytes of local memory: in OpenCL a pointer to them,
-	//	                           in CUDA no parameter but what extern __shared__ refers to
+	//	a Buffer or an Operander     a pointer to the start of the buffer (OpenCL: its cl_mem)
+	//	Strided(x)                   that, and integers: the offset, the extents, then the strides
+	//	ReadOnly(x), Overwritten(x)  x, one of these, with what the kernel does to the memory
+	//	int                          a signed integer of the width that the parameter has
+	//	int8 ... uint64              an integer of just that width
+	//	float32, float64             a number of just that width
+	//	[]byte                       a struct or vector, by value
+	//	Local(n)                     n bytes of local memory: in OpenCL a pointer to them, in CUDA
+	//	                             and in Go no parameter but what extern __shared__ refers to,
+	//	                             or cpu.Local
 	//
 	// Offsets, extents and strides count elements. What the driver tells of the
 	// kernel's parameters is checked before anything runs: a wrong count or kind, a
@@ -59,31 +60,23 @@ type StridedArgument struct{ X Operander }
 // it is the first six arguments, if x has two axes.
 func Strided(x Operander) StridedArgument { return StridedArgument{x} }
 
-// AccessArgument is an argument of Launcher that ReadOnly or Overwritten returns.
+// AccessArgument is an argument of Launcher that ReadOnly or Overwritten returns: X, a Buffer, an
+// Operander or a StridedArgument, with what the kernel does to the memory. Of memory alone it is
+// assumed that the kernel may read and write any byte of the buffer.
 type AccessArgument struct {
-	X      any // a Buffer, an Operander or a StridedArgument
-	Access Access
+	X             any
+	Reads, Writes bool
 }
-
-// Access is what a kernel does with memory.
-type Access uint8
-
-// The kinds of access.
-const (
-	AccessAny       Access = iota // it may read and write any byte of the buffer
-	AccessRead                    // it writes nothing
-	AccessOverwrite               // it writes all elements of the operand, reads none, and writes no others
-)
 
 // ReadOnly returns an argument that stands for x and says that the kernel does not write to it,
 // which nothing checks. Where a replay finds an index out of range, whatever its kernels may have
 // written to stays wrong until it is overwritten: not what is ReadOnly, such as weights.
-func ReadOnly(x any) AccessArgument { return AccessArgument{x, AccessRead} }
+func ReadOnly(x any) AccessArgument { return AccessArgument{X: x, Reads: true} }
 
 // Overwritten returns an argument that stands for x and says that the kernel writes all elements
 // of x and no other bytes of its buffer, and reads none of these, which nothing checks. Each run
 // of a replay makes them right again, as any work does that overwrites them.
-func Overwritten(x any) AccessArgument { return AccessArgument{x, AccessOverwrite} }
+func Overwritten(x any) AccessArgument { return AccessArgument{X: x, Writes: true} }
 
 // Local is an argument of Launcher: so many bytes of local memory.
 type Local uint32

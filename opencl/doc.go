@@ -51,9 +51,11 @@
 // cl_command_queue calls MarkUsed with the buffers that the kernel uses: after the kernel is
 // queued, and before they are freed. The example does that. [Device.Compile] spares the
 // engine all of it: Launch of the queue (device.Launcher) queues the kernel and keeps
-// account of what it uses. Queues are device.Recorder: a captured launch has a cl_kernel of its
-// own, whose arguments stay set, and each run queues it. [Library] tells a binding of the engine's own which library is
+// account of what it uses. [Library] tells a binding of the engine's own which library is
 // loaded.
+//
+// Queues are device.Recorder: a captured launch has a cl_kernel of its own, whose arguments stay
+// set, and each run queues it.
 //
 // # OpenGL
 //

@@ -8,8 +8,8 @@ import (
 )
 
 // Launch queues a kernel of the user's, in the order of the stream's other work: see
-// device.Launcher, which says what arguments may be. Tensors among them, alone or as
-// device.Strided, may be of other streams of the device, whose work on them so far comes
+// device.Launcher, which says what arguments may be. Tensors among them, alone or within
+// device.Strided, ReadOnly or Overwritten, may be of other streams of the device, whose work on them so far comes
 // before; what they do with them later waits for this stream only if it is made to (To,
 // or an event). What the kernel uses may be released as soon as Launch has returned, also in
 // a capture.

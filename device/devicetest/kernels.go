@@ -155,7 +155,6 @@ func (u *userKernels) refusals() {
 		"is the access to a int, which is not mem":  launch(u.scale, one, one, device.ReadOnly(3)),
 		"is float32, which that is not":             launch(u.scale, one, one, float32(1)),
 		"is memory, which that is not":              launch(u.scale, one, one, u.y, 5, u.y),
-		"which 4 bytes do not hold":                 launch(u.scale, one, one, u.y, 5, 1<<40),
 		"is int32 of 4 bytes":                       launch(u.scale, one, one, u.y, int32(5)),
 		"argument 0, a buffer of size 64, is freed": launch(u.scale, one, one, u.on(freed)...),
 		"argument 0 is a buffer of another":         launch(u.scale, one, one, u.on(foreign)...),
@@ -165,6 +164,9 @@ func (u *userKernels) refusals() {
 		"a block of 0 by 1 by 1 threads has none":   launch(u.scale, one, device.Dim3{}, u.args(float32(1))...),
 		"a block of 1 by 0 by 2 threads has none":   launch(u.scale, device.Dim3{}, device.Dim3{1, 0, 2}, u.args(float32(1))...),
 		"a buffer of size 64, is freed":             launch(u.scale, device.Dim3{}, one, u.on(freed)...),
+	}
+	if far := int64(1) << 40; int64(int(far)) == far { // an int has 64 bits
+		refused["which 4 bytes do not hold"] = launch(u.scale, one, one, u.y, 5, int(far))
 	}
 	if u.dev.Info().Backend != "cpu" { // whose kernels are no device's, and whose blocks have no bound
 		refused["the kernel is another device's"] = launch(u.kernel(u.other, "scale"), one, one, u.args(float32(1))...)

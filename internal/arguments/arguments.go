@@ -47,12 +47,14 @@ func (p *Parameter) String() string {
 
 // Value is the value of a parameter: memory, local memory or bytes.
 type Value struct {
-	Kind   Kind
-	Memory device.Operand // of a Pointer: its Buffer; what else there is of a whole one is zero
-	Access device.Access
-	Role   string // the name of a Pointer's argument, for errors
-	Bytes  []byte // of an Integer, a Float or a Struct
-	Local  uint32 // bytes of LocalMemory
+	Kind  Kind
+	Bytes []byte // of an Integer, a Float or a Struct
+	Local uint32 // bytes of LocalMemory
+
+	// Of a Pointer:
+	Memory        device.Operand // the buffer; without a type, all of it
+	Reads, Writes bool           // what the kernel may do there
+	Role          string         // the argument's name, for errors
 }
 
 // Kernel is what launches of a kernel are checked against.
@@ -117,14 +119,14 @@ func (k *Kernel) checkBlock(block device.Dim3) error {
 type binding struct {
 	*Kernel
 	Launch
-	access device.Access // to the memory of the argument
+	access device.AccessArgument // to the memory of the argument
 }
 
 // one binds an argument.
 func (b *binding) one(i int, arg any) error {
-	b.access = device.AccessAny
+	b.access = device.AccessArgument{Reads: true, Writes: true}
 	if x, ok := arg.(device.AccessArgument); ok {
-		b.access, arg = x.Access, x.X
+		b.access, arg = x, x.X
 		switch arg.(type) {
 		case device.StridedArgument, device.Operander, device.Buffer:
 		default:
@@ -209,7 +211,8 @@ func (b *binding) put(i int, what string, v Value) error {
 }
 
 func (b *binding) memory(i int, x device.Operand) error {
-	return b.put(i, "memory", Value{Kind: Pointer, Memory: x, Access: b.access, Role: fmt.Sprintf("argument %d", i)})
+	v := Value{Kind: Pointer, Memory: x, Reads: b.access.Reads, Writes: b.access.Writes, Role: fmt.Sprintf("argument %d", i)}
+	return b.put(i, "memory", v)
 }
 
 // integer fills a parameter with an integer of its width.

@@ -408,20 +408,13 @@ func (p *Program) replay() error {
 	if err := p.Queue.Write(b[0], 0, numbers(11)); err != nil {
 		return err
 	}
-	q, ok := p.Queue.(device.Recorder)
-	if !ok {
-		return nil
-	}
-	r, err := q.Capture(func() error {
+	r, err := p.capture(func() error {
 		if err := p.Queue.Copy(matrix(b[1], layout.Float32, true), matrix(b[0], layout.Float32, false)); err != nil {
 			return err
 		}
 		return p.Queue.Copy(matrix(b[2], layout.Float32, false), matrix(b[1], layout.Float32, false))
 	})
-	if errors.Is(err, device.ErrUnsupported) && !errors.Is(err, device.ErrDriver) {
-		return nil // the device has none
-	}
-	if err != nil {
+	if r == nil || err != nil {
 		return err
 	}
 	for range 2 {
@@ -451,13 +444,42 @@ func (p *Program) user() error {
 	if err := p.Queue.Write(b, 0, numbers(12)[:256]); err != nil {
 		return err
 	}
-	if err := p.Queue.(device.Launcher).Launch(k, device.Dim3{2}, device.Dim3{32}, b, device.Local(4*32)); err != nil {
+	launch := func() error {
+		return p.Queue.(device.Launcher).Launch(k, device.Dim3{2}, device.Dim3{32}, b, device.Local(4*32))
+	}
+	if err := launch(); err != nil {
 		return err
 	}
 	if err := p.Read(p.Queue, "what a kernel of the user's made", b); err != nil {
 		return err
 	}
-	return k.Close()
+	r, err := p.capture(launch)
+	if r == nil || err != nil {
+		return errors.Join(err, k.Close())
+	}
+	if err := k.Close(); err != nil { // the replay keeps it
+		return err
+	}
+	if err := r.Run(); err != nil {
+		return err
+	}
+	if err := p.Read(p.Queue, "what a kernel of the user's made in a replay", b); err != nil {
+		return err
+	}
+	return r.Close()
+}
+
+// capture captures f; nil: the device does not replay work.
+func (p *Program) capture(f func() error) (device.Replay, error) {
+	q, ok := p.Queue.(device.Recorder)
+	if !ok {
+		return nil, nil
+	}
+	r, err := q.Capture(f)
+	if errors.Is(err, device.ErrUnsupported) && !errors.Is(err, device.ErrDriver) {
+		return nil, nil
+	}
+	return r, err
 }
 
 // peers copies from another device.

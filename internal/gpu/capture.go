@@ -170,8 +170,8 @@ func (q *Queue) release(c *capture) error {
 	return errors.Join(errs...)
 }
 
-// Run queues the work. With kernels of the user's, it waits until it is known what the buffers
-// are worth that the work reads, as Launch does.
+// Run queues the work. With kernels of the user's, it waits for the outcomes that the work's
+// inputs depend on, as Launch does.
 func (r *replay) Run() error {
 	for {
 		suspects, err := r.run()

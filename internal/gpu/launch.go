@@ -107,9 +107,8 @@ func (d *Device) releaseKernels() error {
 	return errors.Join(errs...)
 }
 
-// Launch queues a kernel of the user's. It waits until it is known what the buffers are worth
-// that the kernel may read: what it writes may not be known, and none is to be taken for wrong
-// that is not.
+// Launch queues a kernel of the user's. It waits for the outcomes that the kernel's inputs depend
+// on: as it may write to any of its buffers, one that fails would spoil all of them.
 func (q *Queue) Launch(kernel device.Kernel, grid, block device.Dim3, args ...any) error {
 	const op = "Launch"
 	k, ok := kernel.(*Kernel)
@@ -195,17 +194,17 @@ type flows struct{ reads, writes []part }
 
 // add adds a buffer that is an argument.
 func (f *flows) add(b *Buffer, v *arguments.Value) {
-	p := part{b: b, hi: b.size, dense: v.Access == device.AccessOverwrite}
+	p := part{b: b, hi: b.size, dense: !v.Reads}
 	if p.dense && v.Memory.Type != layout.Invalid {
 		if v.Memory.Layout.Count() == 0 {
 			return
 		}
 		p = partOf(&v.Memory, nil)
 	}
-	if v.Access != device.AccessOverwrite {
+	if v.Reads {
 		f.reads = append(f.reads, p)
 	}
-	if v.Access != device.AccessRead {
+	if v.Writes {
 		f.writes = append(f.writes, p)
 	}
 }
