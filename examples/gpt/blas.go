@@ -13,7 +13,7 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
-// blas is cuBLAS on the stream of a CUDA device.
+// blas is cuBLAS on a CUDA stream, for float32: cublasGemmEx has more arguments than dl.Call passes.
 type blas struct {
 	stream         *tensor.Stream
 	device         *cuda.Device

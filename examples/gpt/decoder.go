@@ -24,7 +24,7 @@ type decoder struct {
 	outputs onnx.Values      // of the last step
 }
 
-// load reads PATH.onnx. The inputs that PATH.safetensors has become constants.
+// load reads PATH.onnx. Inputs with the names of tensors in PATH.safetensors become constants.
 func load(path string) (*model.Model, error) {
 	m, err := model.Load(path + ".onnx")
 	if err != nil {
