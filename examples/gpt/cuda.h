@@ -5,7 +5,7 @@
 #define LANES (BLOCK / COLUMNS)
 #define KERNEL extern "C" __attribute__((__global__)) __attribute__((launch_bounds(BLOCK)))
 #define SHARED(type, name, n) __attribute__((shared)) static type name[n]
-#define inline static __attribute__((device)) inline
+#define FUNCTION static __attribute__((device))
 #define global
 #define local
 #define barrier(which) __syncthreads()

@@ -6,7 +6,7 @@
 #define VIEW(x) global const T *x, long x##_at, long x##_a, long x##_b, long x##_c, long x##_d, long x##_by_a, long x##_by_b, long x##_by_c, long x##_by_d
 
 // total returns the sum of v of all work-items.
-inline float total(local float *shared, float v) {
+FUNCTION float total(local float *shared, float v) {
 	int i = get_local_id(0);
 	shared[i] = v;
 	for (int n = BLOCK / 2; n > 0; n /= 2) {
@@ -22,7 +22,7 @@ inline float total(local float *shared, float v) {
 }
 
 // largest returns the maximum of v of all work-items.
-inline float largest(local float *shared, float v) {
+FUNCTION float largest(local float *shared, float v) {
 	int i = get_local_id(0);
 	shared[i] = v;
 	for (int n = BLOCK / 2; n > 0; n /= 2) {

@@ -3,6 +3,7 @@
 #define ROWS 4
 #define COLUMNS 4
 #define LANES (BLOCK / COLUMNS)
+#define FUNCTION static
 #define KERNEL kernel __attribute__((reqd_work_group_size(BLOCK, 1, 1)))
 #define SHARED(type, name, n) local type name[n]
 #ifdef HALF
