@@ -15,6 +15,6 @@ if ! command -v qemu-aarch64-static >/dev/null; then
 	echo "emulated: skipped, there is no qemu-aarch64-static"
 	exit 0
 fi
-GOARCH=arm64 CGO_ENABLED=0 RESTRIDE_SUITE=small $GO test -count=1 -timeout 10m -short \
+GOARCH=arm64 CGO_ENABLED=0 RESTRIDE_SUITE=small $GO test -count=1 -timeout 30m -short \
 	-exec "qemu-aarch64-static -cpu cortex-a53" \
 	-skip '^TestKernels$/^go$|^TestTakes$/^go$|^TestLargeCasts$|^TestStream$' ./internal/simd ./cpu
