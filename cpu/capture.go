@@ -52,13 +52,13 @@ func (c *capture) add(op string, t task, all ...region) error {
 	return nil
 }
 
-// end releases everything.
+// end releases everything. The queue is not locked: owners of memory, who are told, may need it.
 func (c *capture) end() {
 	for _, t := range c.tasks {
 		t.release()
 	}
 	for _, m := range c.memory {
-		m.release()
+		m.leave()
 	}
 	*c = capture{}
 }
@@ -83,9 +83,7 @@ func (q *queue) Capture(f func() error) (r device.Replay, err error) {
 	err = errors.New("Capture: panic") // the error if f panics
 	defer func() {
 		if err != nil {
-			q.mu.Lock()
 			q.endCapture()
-			q.mu.Unlock()
 		}
 	}()
 	if err = f(); err != nil {
@@ -110,21 +108,27 @@ func (q *queue) captured(op string) (device.Replay, error) {
 	return r, nil
 }
 
-// endCapture drops the capture, if any. The queue is locked.
+// endCapture drops the capture, if any.
 func (q *queue) endCapture() {
-	if q.capture != nil {
-		q.capture.end()
-		q.capture = nil
+	q.mu.Lock()
+	c := q.capture
+	q.capture = nil
+	q.mu.Unlock()
+	if c != nil {
+		c.end()
 	}
 }
 
-// endReplays ends all that is or was captured. The queue is locked.
+// endReplays ends all that is or was captured.
 func (q *queue) endReplays() {
 	q.endCapture()
-	for r := range q.replays {
+	q.mu.Lock()
+	all := q.replays
+	q.replays = nil
+	q.mu.Unlock()
+	for r := range all {
 		r.end()
 	}
-	q.replays = nil
 }
 
 // Run carries out the work, all of it, and returns its first error.
@@ -153,14 +157,18 @@ func (r *replay) Close() error {
 	const op = "Close"
 	q := r.q
 	q.mu.Lock()
-	defer q.mu.Unlock()
-	switch _, open := q.replays[r]; {
+	_, open := q.replays[r]
+	capturing := q.capture != nil
+	if open && !capturing {
+		delete(q.replays, r)
+	}
+	q.mu.Unlock()
+	switch {
 	case !open:
 		return layout.Errorf(device.ErrClosed, op, "the replay is closed")
-	case q.capture != nil:
+	case capturing:
 		return layout.Errorf(device.ErrInvalid, op, "the queue is capturing")
 	}
 	r.end()
-	delete(q.replays, r)
 	return nil
 }

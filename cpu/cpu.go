@@ -270,9 +270,7 @@ func (d *processor) Close() error {
 	}
 	d.mu.Unlock()
 	for _, q := range *d.queues.Load() {
-		q.mu.Lock()
 		q.endReplays() // which hold memory
-		q.mu.Unlock()
 	}
 	for _, m := range all {
 		m.retire() // unless Free is doing so

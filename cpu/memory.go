@@ -81,6 +81,13 @@ func (m *memory) release() {
 	}
 }
 
+// leave is release for callers that hold no queue's lock.
+func (m *memory) leave() {
+	if m.uses.Add(-1) == freed {
+		m.giveBack()
+	}
+}
+
 // retire forbids further use. False: it was forbidden already.
 func (m *memory) retire() bool {
 	for {
@@ -96,9 +103,7 @@ func (m *memory) retire() bool {
 	if m.dev != nil {
 		m.dev.fence()
 	}
-	if m.uses.Add(-1) == freed {
-		m.giveBack()
-	}
+	m.leave()
 	return true
 }
 

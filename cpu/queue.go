@@ -493,9 +493,9 @@ func (q *queue) Close() error {
 	q.mu.Lock()
 	before := q.closed
 	q.closed = true
-	q.endReplays()
 	q.plans, q.ran, q.sc = plans{}, [mostRan]ran{}, scratch{}
 	q.mu.Unlock()
+	q.endReplays()
 	if !before {
 		q.dev.forget(q)
 	}

@@ -293,7 +293,10 @@ func (t *Tensor) indicesHere(g *gathering, indices *Tensor) (at device.Operand, 
 	}
 	if t.stream.IsHost() && t.stream.dev != indices.stream.dev {
 		if raw, ok := indices.hostBytes(); ok {
-			at.Buffer = t.stream.host.WrapHost(raw)
+			if at.Buffer, err = indices.lend(t.stream, raw); err != nil {
+				return at, free, err
+			}
+			free = at.Buffer.Free
 		}
 	}
 	switch {
@@ -308,6 +311,23 @@ func (t *Tensor) indicesHere(g *gathering, indices *Tensor) (at device.Operand, 
 		at.Layout, err = g.at(&moved.layout)
 	}
 	return at, free, err
+}
+
+// lend returns t's host memory as a buffer of a stream's device. The memory is kept until the
+// buffer is freed and in no work, not even of a replay.
+func (t *Tensor) lend(to *Stream, raw []byte) (device.Buffer, error) {
+	adopter, ok := device.As[device.HostAdopter](to.dev)
+	if !ok {
+		return to.host.WrapHost(raw), nil
+	}
+	if err := t.hold("lend"); err != nil {
+		return nil, err
+	}
+	b, err := adopter.AdoptHost(raw, func() { _ = t.memory.drop() })
+	if err != nil {
+		return nil, errors.Join(err, t.memory.drop())
+	}
+	return b, nil
 }
 
 // takeBy returns a new tensor of the elements that indices name.
