@@ -18,6 +18,7 @@ export RUSTICL_ENABLE ?= llvmpipe
 # The optional tools of the tests besides Go, where they can be installed.
 setup:
 	@sh scripts/setup.sh
+	@sh adapters/onnxruntime/setup.sh
 
 # Every test, and every device against the oracle. ONNX's backend test cases
 # (onnx/backend/test/data/node of an ONNX checkout) run from the folder CASES, if it exists.

@@ -109,6 +109,8 @@ var policy = map[string][]string{
 	"cmd/soak":           {"", "internal/adversary"},
 	"examples/attention": {"layout", "onnx", "onnx/model"},
 
+	"examples/gpt": {"", "layout", "device", "cpu", "opencl", "cuda", "tensor", "checkpoint", "onnx", "onnx/model", "internal/dl"},
+
 	"examples/kernel/cpu":    {"layout", "device", "cpu", "tensor"},
 	"examples/kernel/opencl": {"layout", "device", "opencl", "tensor"},
 	"examples/kernel/cuda":   {"layout", "device", "cuda", "tensor"},

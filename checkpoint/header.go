@@ -35,6 +35,9 @@ type Tensor struct {
 // Size returns how many bytes it has; of one that was not read from a file 0.
 func (t *Tensor) Size() int64 { return t.size }
 
+// Offset returns where its first byte is in the file; of one that was not read from a file 0.
+func (t *Tensor) Offset() int64 { return t.offset }
+
 // Size returns how many bytes the tensors of a file have together.
 func (h *Header) Size() int64 {
 	var n int64

@@ -30,6 +30,9 @@ func (s *stream) EndCapture() (gpu.Graph, error) {
 	return &replay{s, exec}, nil
 }
 
+// CapturesOthers says that a graph contains all work that is queued on the stream.
+func (s *stream) CapturesOthers() {}
+
 // dropCapture destroys what a failed endCapture has made so far, and ends a capture that it has
 // not ended: otherwise the stream would run nothing any more.
 func (s *stream) dropCapture(f *frame, exec cuGraphExec) error {

@@ -104,6 +104,20 @@ func TestCaptureKeeps(t *testing.T) {
 	require.NoError(t, dev.Close())
 }
 
+// A capture keeps the memory that the work of others in it uses.
+func TestCaptureKeepsForOthers(t *testing.T) {
+	dev := openTest(t)
+	q := gputest.Queue(t, dev)
+	theirs := gputest.Alloc(t, dev, 1<<12)
+	held := handleOf(theirs)
+	r, err := q.Capture(func() error { return errors.Join(q.MarkUsed(theirs), theirs.Free()) })
+	require.NoError(t, err)
+	for range 20 {
+		require.NotEqual(t, held, handleOf(gputest.Alloc(t, dev, 1<<12)), "the memory is in use")
+	}
+	require.NoError(t, errors.Join(r.Run(), r.Close()))
+}
+
 func TestCaptureRefuses(t *testing.T) {
 	dev := openTest(t)
 	q, other := gputest.Queue(t, dev), gputest.Queue(t, dev)

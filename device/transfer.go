@@ -95,7 +95,8 @@ type DriverCopier interface {
 type Sharer interface {
 	// MarkUsed says that such work uses buffers, so that freeing them waits for it as
 	// for the queue's own. It is called after the work was queued and before the
-	// buffers are freed.
+	// buffers are freed. On CUDA devices a capture contains such work, and keeps the buffers;
+	// on others a call during a capture is an error.
 	MarkUsed(buffers ...Buffer) error
 }
 

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Compiles the kernels to PTX: the archive internal/cudakernels/ptx.zip, one file for each kernel.
+# Compiles the kernels to PTX: the archive internal/cudakernels/ptx.zip, one file for each kernel,
+# and those of measurements and of examples/gpt.
 # clang 16 needs no CUDA installation for that, and writes the same text every time. A
 # product and a sum must not be fused: they are rounded each, as on other devices.
 set -eu
@@ -9,9 +10,12 @@ rm -rf build/ptx
 $GO run ./kernels/emit -split build/ptx cuda
 compile() {
 	# compute_70 loads on every GPU since Volta.
+	from=$1 to=$2
+	shift 2
 	$CLANG -x cuda --cuda-device-only -nocudainc -nocudalib --cuda-gpu-arch=sm_70 -ffp-contract=off \
-		-Wall -Werror -Wno-unused-function -O3 -S -o "$2" "$1"
+		-Wall -Werror -Wno-unused-function -O3 -S -o "$to" "$from" "$@"
 }
+plain() { sed '/^[[:space:]]*\/\//d; /^[[:space:]]*$/d' "$1"; } # without comments
 for source in build/ptx/*.cu; do
 	compile "$source" "${source%.cu}.ptx"
 done
@@ -20,4 +24,10 @@ $GO run ./cuda/ptxzip build/ptx internal/cudakernels/ptx.zip
 mkdir -p build/micro
 cat kernels/source/cuda.h kernels/source/common.h cuda/micro/micro.h | sed '/^#include\|^#pragma once/d' >build/micro/micro.cu
 compile build/micro/micro.cu build/micro/micro.ptx
-sed '/^[[:space:]]*\/\//d; /^[[:space:]]*$/d' build/micro/micro.ptx >cuda/micro/micro.ptx
+plain build/micro/micro.ptx >cuda/micro/micro.ptx
+# Those of the example, for floats and halves.
+cat examples/gpt/cuda.h examples/gpt/kernels.cl >build/micro/gpt.cu
+compile build/micro/gpt.cu build/micro/gpt.ptx -ffp-contract=fast
+plain build/micro/gpt.ptx >examples/gpt/kernels.ptx
+compile build/micro/gpt.cu build/micro/gpt.ptx -ffp-contract=fast -DHALF
+plain build/micro/gpt.ptx >examples/gpt/kernels16.ptx

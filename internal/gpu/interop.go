@@ -6,9 +6,12 @@ import (
 	"github.com/restride/restride/layout"
 )
 
+// OthersCapturer is implemented by streams whose captures contain the work of others, too.
+type OthersCapturer interface{ CapturesOthers() }
+
 // MarkUsed notes that work that others queued on the queue's stream uses buffers: freeing
 // them takes account of it as of the queue's own. It is called after the work was
-// queued and before the buffers are freed.
+// queued and before the buffers are freed. A capture that contains such work keeps them.
 func (q *Queue) MarkUsed(buffers ...device.Buffer) error {
 	if err := q.begin("MarkUsed"); err != nil {
 		return err

@@ -69,7 +69,8 @@ func (q *Queue) begin(op string) error {
 		return lentOutError(op)
 	}
 	if q.capture != nil {
-		if err := backend.CheckCaptured(op); err != nil {
+		_, others := q.stream.(OthersCapturer)
+		if err := backend.CheckCaptured(op); err != nil && !(others && op == "MarkUsed") {
 			q.mu.Unlock()
 			return err
 		}
