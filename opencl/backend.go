@@ -34,8 +34,9 @@ func (backend) Open(index int) (device.Device, error) {
 }
 
 // Device is an OpenCL device. It has the methods of device.Device, device.DriverCopier,
-// device.GLSharer, device.HostAllocator, device.Diagnostics and device.Preloader beside those below. Its queues are device.Allocator,
-// AsyncQueue, KernelNamer and Sharer, too, and their events device.TimedEvent.
+// device.GLSharer, device.HostAllocator, device.Diagnostics, device.Preloader and device.Trimmer
+// beside those below. Its queues are device.Allocator, AsyncQueue, KernelNamer and Sharer, too,
+// and their events device.TimedEvent.
 type Device struct {
 	*gpu.Device
 	driver *driver
