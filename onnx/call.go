@@ -25,6 +25,7 @@ type call struct {
 	session  *Session       // nil: constants are worked out, or a model is explained
 	far      *tensor.Stream // the session's, or the one that stands in for it in a plan
 	captures bool           // the run is recorded by Capture
+	profile  *Profile       // nil: nodes are not measured
 
 	noText   bool             // strings are those of a plan, which does not know them
 	last     []bool           // of each input: nobody uses it after this call
