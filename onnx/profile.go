@@ -8,6 +8,7 @@ import (
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/device/budget"
+	"github.com/restride/restride/layout"
 )
 
 // A Profile is what the nodes of a run did, and when. All times begin with the run.
@@ -84,8 +85,8 @@ func (p *Profile) Wait() error {
 			p.Nodes[a.node].DeviceTime = &Span{Begin: at - since}
 			since, err = timed.Since(a.to)
 		}
-		if errors.Is(err, device.ErrUnsupported) {
-			p.Nodes[a.node].DeviceTime, p.HostOnly = nil, err.Error()
+		if e := (*layout.Error)(nil); errors.As(err, &e) && e.Kind == device.ErrUnsupported {
+			p.Nodes[a.node].DeviceTime, p.HostOnly = nil, e.Msg
 			return nil
 		}
 		if err != nil {

@@ -245,6 +245,12 @@ func TestHostileModels(t *testing.T) {
 				harmless(t, strings.ReplaceAll(string(picture), "\t", ""), dot)
 				require.NoError(t, os.Remove(dot))
 			}
+			profile := filepath.Join(dir, "profile.json")
+			named(t, "run", path, "--device", "cpu", "--profile", profile)
+			if text, err := os.ReadFile(profile); err == nil {
+				require.True(t, json.Valid(text), "%s", text)
+				require.NoError(t, os.Remove(profile))
+			}
 			// Names that are values' files.
 			named(t, "run", path, "--device", "cpu", "--input", evil+"in="+path)
 		})
