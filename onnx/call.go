@@ -114,6 +114,11 @@ func (c *call) run(k kernel) error {
 			return d.fail(c.x, err)
 		}
 	}
+	if d.host != 0 {
+		if err := c.awaitHost(); err != nil {
+			return d.fail(c.x, err)
+		}
+	}
 	return c.do(k)
 }
 

@@ -146,8 +146,9 @@ func (s *Session) Outputs() []model.ValueInfo {
 
 // Run runs the graph. The inputs stay the caller's, but those that Donate gives away; the
 // outputs are the caller's to release. Outputs are on the session's stream, but results of
-// shape arithmetic on tensor.Host. When ctx is cancelled, Run stops before the next node,
-// with the context's cause.
+// shape arithmetic on tensor.Host. When ctx is cancelled, Run ends before the next node, or
+// while a node waits for elements that the host reads, with the context's cause. What it has
+// queued goes on.
 func (s *Session) Run(ctx context.Context, inputs Values, options ...RunOption) (Values, error) {
 	return s.start(ctx, inputs, options, false, nil)
 }

@@ -201,13 +201,11 @@ func (f *graphFlags) runGraph(ctx context.Context, out io.Writer, m *model.Model
 		return r, err
 	}
 	p.phase("wait for the device")
-	if p != nil {
-		p.device = r.stream.Device().Info()
-		if err := p.run.Wait(); err != nil {
-			return r, err
-		}
+	if err := r.stream.WaitContext(ctx); err != nil || p == nil {
+		return r, err
 	}
-	return r, r.stream.Wait()
+	p.device = r.stream.Device().Info()
+	return r, p.run.Wait()
 }
 
 // close releases all of it.
