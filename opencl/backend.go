@@ -2,6 +2,7 @@ package opencl
 
 import (
 	"fmt"
+	"log/slog"
 	"os"
 
 	"github.com/restride/restride/device"
@@ -42,8 +43,13 @@ type Device struct {
 	driver *driver
 }
 
-// Notes reports that compiled kernels are not kept because others could change them.
-func (d *Device) Notes() []string { return d.driver.programs.disk.notes() }
+// LogTo logs that compiled kernels are not kept because others could change them.
+func (d *Device) LogTo(l *slog.Logger) {
+	if l != nil {
+		l = l.With("device", d.Info().ID())
+	}
+	d.driver.programs.disk.logTo(l)
+}
 
 // Planner is the kind of processor for which kernels are chosen.
 type Planner string

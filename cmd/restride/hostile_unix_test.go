@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"os"
 	"path/filepath"
@@ -386,7 +387,13 @@ func (b *babble) Open(index int) (device.Device, error) {
 type babbleDevice struct{ device.Device }
 
 func (babbleDevice) Info() device.Info { return babbled }
-func (babbleDevice) Notes() []string   { return []string{evilPath, evilPath} }
+
+func (babbleDevice) LogTo(l *slog.Logger) {
+	if l != nil {
+		l.Warn(evilPath)
+		l.With("device", evil).Warn(evilPath)
+	}
+}
 
 func (d babbleDevice) NewQueue() (device.Queue, error) {
 	q, err := d.Device.NewQueue()
