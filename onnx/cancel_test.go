@@ -37,8 +37,8 @@ func TestCancelOnABusyDevice(t *testing.T) {
 	dev, err := device.Open("cuda:0")
 	require.NoError(t, err)
 	s := openOn(t, dev)
-	x := held(t)(tensor.New(s, layout.Float32, 64, 32))
-	rows, yes := ints(t, s, 32, 64), held(t)(tensor.FromSlice(s, []bool{true}, []int64{}...))
+	x := held(t)(tensor.New(s, layout.Float32, 2, 1024))
+	rows, yes := ints(t, s, 512, 4), held(t)(tensor.FromSlice(s, []bool{true}, []int64{}...))
 	run := map[string]*onnx.Session{}
 	for name, m := range map[string]*model.Model{
 		"copies":    graphOf(layout.Float32, node("Transpose", "a", []string{"x"}), node("Concat", "b", []string{"a", "a"}, onnx.Int("axis", 0)), node("Concat", "y", []string{"b", "a"}, onnx.Int("axis", 0))),
@@ -48,9 +48,11 @@ func TestCancelOnABusyDevice(t *testing.T) {
 			bodyOf("then_branch", []string{"z"}, node("Reshape", "z", []string{"x", "rows"})), bodyOf("else_branch", []string{"x"}))),
 		"arithmetic": graphOf(layout.Float32, node("Add", "sum", []string{"rows", "rows"}), node("Expand", "y", []string{"x", "sum"})),
 		"strings":    graphOf(layout.Float32, node("Cast", "y", []string{"x"}, onnx.Int("to", int64(layout.String)))),
+		"circular":   graphOf(layout.Float32, node("TensorScatter", "y", []string{"x", "x", "rows"}, onnx.Attr{Name: "mode", Value: "circular"}, onnx.Int("axis", 1))),
 		"range":      graphOf(layout.Float32, model.NewNode("DynamicQuantizeLinear", []string{"x"}, []string{"y", "scale", "zero"})),
 	} {
 		m.Graph.Inputs = append(m.Graph.Inputs, input("rows", layout.Int64), input("yes", layout.Bool), input("on host", layout.Bool))
+		m.Opsets[""] = 24
 		run[name] = session(t, s, m)
 	}
 	onHost := held(t)(tensor.FromSlice(tensor.Host(), []bool{true}, []int64{}...))
