@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	_ "github.com/restride/restride"
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/layout"
 	"github.com/restride/restride/tensor"
 )
 
@@ -48,14 +50,37 @@ func TestReadme(t *testing.T) {
 		"func Example() {\n\t"+strings.ReplaceAll(strings.TrimSpace(lines), "\n", "\n\t")+"\n\t// Output: ")
 }
 
-// The program and the Go kernel in docs/embedding.md are those that the tests of packages opencl
-// and cpu run.
+// The memory of released tensors is the device's until Trim.
+func Example_trim() {
+	s := must(tensor.Open("cpu"))
+	defer s.Close()
+	x := must(tensor.Empty(s, layout.Float32, 1<<20))
+	_ = x.Release()
+	fmt.Println(s.Device().Stats().Reserved)
+
+	if t, ok := device.As[device.Trimmer](s.Device()); ok {
+		_ = s.Wait() // for work that may use the memory
+		_ = t.Trim()
+	}
+	fmt.Println(s.Device().Stats().Reserved)
+	// Output:
+	// 4194304
+	// 0
+}
+
+// The programs in docs/embedding.md are parts of ones that tests run, whatever the indentation.
 func TestEmbeddingDocument(t *testing.T) {
-	_, rest, _ := strings.Cut(string(must(os.ReadFile("docs/embedding.md"))), "\n```go\n")
-	for _, example := range []string{"opencl", "cpu"} {
-		code, after, found := strings.Cut(rest, "```\n")
-		require.True(t, found)
-		assert.Contains(t, string(must(os.ReadFile("examples/kernel/"+example+"/main.go"))), code)
-		_, rest, _ = strings.Cut(after, "\n```go\n")
+	page := string(must(os.ReadFile("docs/embedding.md")))
+	for begin, runs := range map[string]string{
+		"package main\n":     "examples/kernel/opencl/main.go", // by the tests of package opencl
+		"func scale(":        "examples/kernel/cpu/main.go",    // and of package cpu
+		"if t, ok := device": "example_test.go",
+	} {
+		_, rest, found := strings.Cut(page, "\n```go\n"+begin)
+		require.True(t, found, begin)
+		program, _, found := strings.Cut(begin+rest, "```\n")
+		require.True(t, found, begin)
+		flat := strings.NewReplacer("\t", "")
+		assert.Contains(t, flat.Replace(string(must(os.ReadFile(runs)))), flat.Replace(program))
 	}
 }

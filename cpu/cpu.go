@@ -78,8 +78,9 @@ type processor struct {
 }
 
 // Open returns a new cpu device, with a pool of its own. It has the abilities
-// [device.HostMemory], [device.HostAdopter] and [device.StringAllocator]; its queues are
-// [device.KernelNamer], [device.Launcher], [device.Recorder] and [device.StringQueue].
+// [device.HostMemory], [device.HostAdopter], [device.StringAllocator] and [device.Trimmer]; its
+// queues are [device.KernelNamer], [device.Launcher], [device.Recorder] and
+// [device.StringQueue].
 func Open() (device.Device, error) {
 	info := host()
 	d := &processor{budget: budget.ForDevice(info.ID(), true, info.Memory)}
@@ -133,6 +134,14 @@ func (d *processor) newBlock(size int64) (block, error) {
 func (d *processor) freeBlock(b block) error {
 	d.budget.Give(int64(len(b.mem)))
 	return b.mapped.Free()
+}
+
+// Trim returns the memory of freed buffers to the system: small blocks to the garbage collector.
+func (d *processor) Trim() error {
+	if d.closed.Load() {
+		return layout.Errorf(device.ErrClosed, "Trim", "the cpu device is closed")
+	}
+	return d.pool.Trim()
 }
 
 // Alloc returns a buffer of the given size in bytes, aligned to 64 bytes.

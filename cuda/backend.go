@@ -47,9 +47,9 @@ func (backend) Open(index int) (device.Device, error) {
 }
 
 // Device is a CUDA device. It has the methods of device.Device, device.DriverCopier,
-// device.GLSharer, device.HostAllocator and device.Preloader beside those below. Its queues are device.Allocator,
-// AsyncQueue, KernelNamer, PeerQueue, Recorder and Sharer, too, and their events
-// device.TimedEvent.
+// device.GLSharer, device.HostAllocator, device.Preloader and device.Trimmer beside those below.
+// Its queues are device.Allocator, AsyncQueue, KernelNamer, PeerQueue, Recorder and Sharer, too,
+// and their events device.TimedEvent.
 type Device struct {
 	*gpu.Device
 	driver *driver

@@ -1,8 +1,12 @@
 package device
 
+import "log/slog"
+
 // Diagnostics is implemented by devices that notice what is not an error, but worth
 // knowing.
 type Diagnostics interface {
-	// Notes returns what the device has noticed so far, each in a line of text.
-	Notes() []string
+	// LogTo has the device log what it notices from now on, and at once what it has noticed
+	// before: each a warning with its ID as the attribute "device". nil ends that.
+	// The logger's handler must not use the device.
+	LogTo(*slog.Logger)
 }

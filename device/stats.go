@@ -15,5 +15,14 @@ type Stats struct {
 	Live           int64 // in buffers that are not freed
 	Peak           int64 // the most that Live has been
 	Buffers        int64 // buffers that are not freed
-	Reserved       int64 // held from the driver: Live, rounding, and the pool's idle blocks
+	Reserved       int64 // held from the driver: Live, rounding, and idle memory for later buffers
+}
+
+// Trimmer is implemented by devices that keep the memory of freed buffers for later ones.
+type Trimmer interface {
+	// Trim returns idle memory to the driver, and from the cpu device to the system. It does
+	// not wait: the memory of freed buffers stays while queued work may use it, which the
+	// queues' Wait ends. Stats.Reserved says how many bytes are left; without buffers and work
+	// it is Live. Later calls of Alloc must ask the driver again, which is slow.
+	Trim() error
 }

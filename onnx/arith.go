@@ -173,6 +173,9 @@ func (c *call) fetch(x *tensor.Tensor) (*tensor.Tensor, error) {
 	if x.Stream() == tensor.Host() {
 		return x, nil
 	}
+	if err := c.await(x); err != nil {
+		return nil, err
+	}
 	y, err := x.To(tensor.Host())
 	if err != nil {
 		return nil, err

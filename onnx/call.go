@@ -25,6 +25,7 @@ type call struct {
 	session  *Session       // nil: constants are worked out, or a model is explained
 	far      *tensor.Stream // the session's, or the one that stands in for it in a plan
 	captures bool           // the run is recorded by Capture
+	profile  *Profile       // nil: nodes are not measured
 
 	noText   bool             // strings are those of a plan, which does not know them
 	last     []bool           // of each input: nobody uses it after this call
@@ -110,6 +111,11 @@ func (c *call) run(k kernel) error {
 	}
 	if d.inputs.min > 0 && !d.opaque {
 		if err := c.checkFirst(); err != nil {
+			return d.fail(c.x, err)
+		}
+	}
+	if d.host != 0 {
+		if err := c.awaitHost(); err != nil {
 			return d.fail(c.x, err)
 		}
 	}

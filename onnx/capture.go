@@ -52,7 +52,7 @@ func (s *Session) Capture(ctx context.Context, inputs Values, options ...RunOpti
 		c.inputs = append(c.inputs, x)
 	}
 	c.replay, err = q.Capture(func() error {
-		c.outputs, err = s.start(ctx, inputs, options, true)
+		c.outputs, err = s.start(ctx, inputs, options, true, nil)
 		for _, v := range c.outputs {
 			if x, ok := v.(*tensor.Tensor); ok && err == nil {
 				err = tensor.Keep(x)

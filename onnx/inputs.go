@@ -1,6 +1,7 @@
 package onnx
 
 import (
+	"context"
 	"math"
 
 	"github.com/restride/restride/internal/numeric"
@@ -118,6 +119,28 @@ func farther(a, b *tensor.Stream) *tensor.Stream {
 		return b
 	}
 	return a
+}
+
+// await waits for the work on a tensor that the host is about to read, unless the run's context
+// ends before. Errors of the work are for the read.
+func (c *call) await(t *tensor.Tensor) error {
+	if c.ctx == nil || c.ctx.Done() == nil || t.Stream().IsHost() {
+		return nil
+	}
+	_ = t.WaitContext(c.ctx)
+	return context.Cause(c.ctx)
+}
+
+// awaitHost waits for the inputs that the operator reads on the host.
+func (c *call) awaitHost() error {
+	for i, v := range c.in {
+		if t, ok := v.(*tensor.Tensor); ok && t != nil && has(uint64(c.d.host), i) {
+			if err := c.await(t); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // bring returns t where it is, or, if it is on tensor.Host, a copy on home for

@@ -212,6 +212,7 @@ func (r *run) place(port *port, v Value, to *tensor.Tensor) (Value, error) {
 		defer y.Release()
 		x = y
 	}
+	began := r.call.profile.begin()
 	if err := to.CopyFrom(x); err != nil {
 		return nil, layout.Named("output "+quote.Name(port.name), err)
 	}
@@ -219,6 +220,7 @@ func (r *run) place(port *port, v Value, to *tensor.Tensor) (Value, error) {
 		n := NodeReport{Op: "Into", OutputInfo: infoOf(port.name, to), Why: "copied to the memory that the caller named"}
 		n.Kind = tensor.Copy
 		n.Bytes, _ = to.Shape().Bytes(to.DType()) // it exists: no overflow
+		r.call.profile.end(began, &n)
 		(*hook)(n)
 	}
 	return to.Alias()

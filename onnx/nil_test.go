@@ -40,6 +40,7 @@ func TestNil(t *testing.T) {
 		"Session.Plan, value":    func() error { return only(sess.Plan(nil, onnx.Values{"x": nil})) },
 		"Session.Plan, tensor":   func() error { return only(sess.Plan(nil, onnx.Values{"x": (*tensor.Tensor)(nil)})) },
 		"nil.Session.Run":        func() error { return only(none.Run(ctx, nil)) },
+		"nil.Session.Profile":    func() error { _, _, err := none.Profile(ctx, nil); return err },
 		"nil.Session.Plan":       func() error { return only(none.Plan(nil, nil)) },
 		"nil.Session.Capture":    func() error { return only(none.Capture(ctx, nil)) },
 		"nil.Session.Close":      func() error { return none.Close() },

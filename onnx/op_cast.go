@@ -157,6 +157,11 @@ func (c *call) cast(to layout.DType, how device.Rounding) error {
 	if c.noText && c.x.DType() == layout.String && to != layout.String {
 		return layout.Errorf(dry.ErrRead, c.d.name, "the strings are not known")
 	}
+	if to == layout.String {
+		if err := c.await(c.x); err != nil {
+			return err
+		}
+	}
 	y, err := cast(c.d, c.x, to, how)
 	if err == nil {
 		c.moved(c.x, y.Stream())

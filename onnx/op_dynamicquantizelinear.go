@@ -21,6 +21,9 @@ func (c *call) dynamicQuantize() error {
 	if err := c.take(4 * x.Count()); err != nil {
 		return err
 	}
+	if err := c.await(x); err != nil {
+		return err
+	}
 	values, err := tensor.Values[float32](x)
 	switch {
 	case errors.Is(err, dry.ErrRead): // a plan, whose tensors have no values

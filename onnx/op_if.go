@@ -102,7 +102,7 @@ func (b *branch) call(c *call, path string) error {
 	r := b.take()
 	defer b.put(r)
 	r.begin(c.ctx, c.session, c.far, hook)
-	r.call.captures = c.captures
+	r.call.captures, r.call.profile = c.captures, c.profile
 	for _, constant := range c.session.constants[b.program] {
 		x := constant.value
 		if c.dry() && x.Stream() != tensor.Host() {

@@ -48,12 +48,17 @@ func prepareTensorScatter(d *definition, attrs Attrs) (kernel, error) {
 		}
 		var indices []int64
 		if c.has(2) {
-			if indices, err = c.ints([]int64{}, 2, "write_indices", false); err != nil {
+			where, err := c.tensor(2, "write_indices")
+			if err == nil {
+				err = c.await(where)
+			}
+			if err == nil {
+				indices, err = c.ints([]int64{}, 2, "write_indices", false)
+			}
+			if err != nil {
 				return err
 			}
-			if x := c.in[2].(*tensor.Tensor); x.Stream() != tensor.Host() {
-				c.moved(x, tensor.Host())
-			}
+			c.moved(where, tensor.Host())
 		}
 		return c.tensorScatter(update, indices, at, mode == "circular")
 	}, nil

@@ -70,8 +70,7 @@ func (s *Session) Plan(shapes map[string]layout.Shape, known Values) (p *Plan, e
 		r.values[c.slot] = x
 	}
 	p = &Plan{Constants: dev.Stats().Live}
-	const report = 1 << 10 // bytes, about
-	if err := budget.TakeFor(budget.Process(), p, op, int64(len(s.program.steps)+len(s.program.folded))*report); err != nil {
+	if err := budget.TakeFor(budget.Process(), p, op, s.program.reportBytes()); err != nil {
 		return nil, err
 	}
 	inputs, unknownText, err := s.planned(op, on, shapes, known, hold)

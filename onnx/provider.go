@@ -256,6 +256,9 @@ func (f *foreign) placed(c *call, i int, x *tensor.Tensor) (*tensor.Tensor, erro
 	case x.Stream() == tensor.Host():
 		return c.bring(x, to)
 	case to == tensor.Host():
+		if err := c.await(x); err != nil {
+			return nil, err
+		}
 		c.moved(x, to)
 	}
 	y, err := x.To(to)

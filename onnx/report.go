@@ -34,6 +34,11 @@ type NodeReport struct {
 	// Sent is the number of bytes of operands sent from the host to the device of the
 	// others: a transfer.
 	Sent int64
+	// HostTime is when the host ran the node, waits for elements that it needs included, and
+	// DeviceTime when the device did, as it began and ended the node's work in the queue: where
+	// the device was idle, waits for the host are part of it. They are nil unless
+	// Session.Profile measured them, as Profile.Wait says.
+	HostTime, DeviceTime *Span
 }
 
 // OutputInfo is an output of a node.
@@ -63,6 +68,14 @@ func infoOf(name string, v Value) OutputInfo {
 		return OutputInfo{Output: name, Type: v.dtype, Shape: layout.Shape(v.dims)}
 	}
 	return OutputInfo{Output: name, Container: typeString(v)}
+}
+
+// reportBytes is about how much memory the reports of a run need.
+func (p *program) reportBytes() (bytes int64) {
+	for each := range p.all {
+		bytes += int64(len(each.steps)+len(each.folded)) << 10
+	}
+	return bytes
 }
 
 // OnNode calls hook, in the goroutine of Run, after each node; nil ends that.

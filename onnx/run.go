@@ -35,7 +35,7 @@ func (p *program) put(r *run) {
 	clear(r.call.out[:cap(r.call.out)])
 	clear(r.into)
 	r.given, r.into = r.given[:0], r.into[:0]
-	r.call.x, r.call.ctx, r.call.hook, r.call.session, r.call.into = nil, nil, nil, nil, nil
+	r.call.x, r.call.ctx, r.call.hook, r.call.profile, r.call.session, r.call.into = nil, nil, nil, nil, nil, nil
 	p.runs.Put(r)
 }
 
@@ -99,7 +99,8 @@ func (r *run) do(p *program, i int) error {
 	if c.into, c.later = nil, c.later[:0]; len(r.into) > 0 {
 		r.aim(p, i)
 	}
-	if err := r.call.runNamed(st); err != nil {
+	began := c.profile.begin()
+	if err := c.runNamed(st); err != nil {
 		return err
 	}
 	for i, slot := range st.out {
@@ -108,7 +109,9 @@ func (r *run) do(p *program, i int) error {
 		}
 	}
 	if c.hook != nil {
-		(*c.hook)(st.report(c))
+		n := st.report(c)
+		c.profile.end(began, &n)
+		(*c.hook)(n)
 	}
 	var errs []error
 	for i, slot := range st.out {

@@ -153,27 +153,35 @@ func (s *Session) Outputs() []model.ValueInfo {
 
 // Run runs the graph. The inputs stay the caller's, but those that Donate gives away; the
 // outputs are the caller's to release. Outputs are on the session's stream, but results of
-// shape arithmetic on tensor.Host. When ctx is cancelled, Run stops before the next node,
-// with the context's cause.
+// shape arithmetic on tensor.Host. When ctx is cancelled, Run ends before the next node, or
+// while a node waits for elements that the host reads, with the context's cause. What it has
+// queued goes on.
 func (s *Session) Run(ctx context.Context, inputs Values, options ...RunOption) (Values, error) {
-	return s.start(ctx, inputs, options, false)
+	return s.start(ctx, inputs, options, false, nil)
 }
 
-// start is Run, or the run that Capture records.
-func (s *Session) start(ctx context.Context, inputs Values, options []RunOption, captures bool) (Values, error) {
-	const op = "Session.Run"
+// check checks what a run needs besides inputs.
+func (s *Session) check(op string, ctx context.Context) error {
 	switch {
 	case s == nil:
-		return nil, nilSession(op)
+		return nilSession(op)
 	case ctx == nil:
-		return nil, layout.Errorf(device.ErrInvalid, op, "the context is nil")
+		return layout.Errorf(device.ErrInvalid, op, "the context is nil")
 	case s.closed.Load():
-		return nil, layout.Named(op, device.ErrClosed)
+		return layout.Named(op, device.ErrClosed)
+	}
+	return nil
+}
+
+// start is Run, or the run that Capture records or Profile measures.
+func (s *Session) start(ctx context.Context, inputs Values, options []RunOption, captures bool, profile *Profile) (Values, error) {
+	if err := s.check("Session.Run", ctx); err != nil {
+		return nil, err
 	}
 	r := s.program.take()
 	defer s.program.put(r)
-	r.begin(ctx, s, s.stream, s.hook.Load())
-	r.call.captures = captures
+	r.begin(ctx, s, s.stream, profile.hook(s.hook.Load()))
+	r.call.captures, r.call.profile = captures, profile
 	for _, c := range s.constants[s.program] {
 		r.values[c.slot] = c.value
 	}

@@ -2,6 +2,7 @@ package opencl
 
 import (
 	"fmt"
+	"log/slog"
 	"os"
 
 	"github.com/restride/restride/device"
@@ -34,15 +35,21 @@ func (backend) Open(index int) (device.Device, error) {
 }
 
 // Device is an OpenCL device. It has the methods of device.Device, device.DriverCopier,
-// device.GLSharer, device.HostAllocator, device.Diagnostics and device.Preloader beside those below. Its queues are device.Allocator,
-// AsyncQueue, KernelNamer and Sharer, too, and their events device.TimedEvent.
+// device.GLSharer, device.HostAllocator, device.Diagnostics, device.Preloader and device.Trimmer
+// beside those below. Its queues are device.Allocator, AsyncQueue, KernelNamer and Sharer, too,
+// and their events device.TimedEvent.
 type Device struct {
 	*gpu.Device
 	driver *driver
 }
 
-// Notes reports that compiled kernels are not kept because others could change them.
-func (d *Device) Notes() []string { return d.driver.programs.disk.notes() }
+// LogTo logs that compiled kernels are not kept because others could change them.
+func (d *Device) LogTo(l *slog.Logger) {
+	if l != nil {
+		l = l.With("device", d.Info().ID())
+	}
+	d.driver.programs.disk.logTo(l)
+}
 
 // Planner is the kind of processor for which kernels are chosen.
 type Planner string

@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"sync"
@@ -35,6 +36,7 @@ type diskCache struct {
 
 	mu   sync.Mutex
 	note string // why it is disabled; "": it is not
+	log  *slog.Logger
 }
 
 const (
@@ -65,14 +67,35 @@ func nameOf(key string) string {
 	return hex.EncodeToString(hash[:]) + ".bin"
 }
 
-// notes returns the reason why the cache is disabled.
-func (c *diskCache) notes() []string {
+// logTo logs why the cache is disabled, now or once it is.
+func (c *diskCache) logTo(l *slog.Logger) {
+	c.mu.Lock()
+	c.log = l
+	note := c.note
+	c.mu.Unlock()
+	if l != nil && note != "" {
+		l.Warn(note)
+	}
+}
+
+// disable disables the cache.
+func (c *diskCache) disable(note string) {
+	c.mu.Lock()
+	first, log := c.note == "", c.log
+	if first {
+		c.note = note
+	}
+	c.mu.Unlock()
+	if first && log != nil {
+		log.Warn(note)
+	}
+}
+
+// disabled reports whether the cache is disabled.
+func (c *diskCache) disabled() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.note == "" {
-		return nil
-	}
-	return []string{c.note}
+	return c.note != ""
 }
 
 // owned reports whether only the user can change a file of the cache, or its folder. If not,
@@ -80,16 +103,14 @@ func (c *diskCache) notes() []string {
 func (c *diskCache) owned(path string, info os.FileInfo) bool {
 	err := file.Owned(info)
 	if err != nil {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.note = fmt.Sprintf("compiled OpenCL kernels are neither read nor kept: %s: %v", quote.Path(path), err)
+		c.disable(fmt.Sprintf("compiled OpenCL kernels are neither read nor kept: %s: %v", quote.Path(path), err))
 	}
 	return err == nil
 }
 
 // open opens the folder; nil: unusable.
 func (c *diskCache) open() *os.Root {
-	if c.folder == "" || len(c.notes()) > 0 {
+	if c.folder == "" || c.disabled() {
 		return nil
 	}
 	root, err := file.OpenFolder(c.folder)

@@ -3,9 +3,13 @@
 package opencl
 
 import (
+	"bytes"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -14,6 +18,18 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// logged collects the messages of a logger.
+type logged struct{ bytes.Buffer }
+
+func (l *logged) logger() *slog.Logger {
+	return slog.New(slog.NewTextHandler(l, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if a.Key == slog.TimeKey {
+			return slog.Attr{}
+		}
+		return a
+	}}))
+}
+
 // aCache returns a cache with one program, and the program's path.
 func aCache(t *testing.T) (*diskCache, string) {
 	t.Helper()
@@ -21,7 +37,7 @@ func aCache(t *testing.T) (*diskCache, string) {
 	c := newDiskCache()
 	c.store("key", []byte("program"))
 	require.Equal(t, []byte("program"), c.load("key"))
-	require.Empty(t, c.notes())
+	require.False(t, c.disabled())
 	return c, filepath.Join(c.folder, nameOf("key"))
 }
 
@@ -53,7 +69,7 @@ func TestDiskCacheOfOtherFiles(t *testing.T) {
 			runtime.ReadMemStats(&after)
 			assert.Less(t, time.Since(start), 10*time.Second)
 			assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(1<<20))
-			assert.Empty(t, c.notes(), "it is missing, and no more")
+			assert.False(t, c.disabled(), "it is missing, and no more")
 			if c.store("key", []byte("again")); what != "folder" {
 				assert.Equal(t, []byte("again"), c.load("key"), "it is replaced")
 			}
@@ -93,14 +109,18 @@ func TestDiskCacheThatOthersCanWrite(t *testing.T) {
 			}
 			if spoiled.says == "" {
 				assert.Equal(t, []byte("program"), c.load("key"))
-				assert.Empty(t, c.notes())
+				assert.False(t, c.disabled())
 				return
 			}
-			want := []string{"compiled OpenCL kernels are neither read nor kept: " + path + ": " + spoiled.says}
+			want := "level=WARN msg=" + strconv.Quote("compiled OpenCL kernels are neither read nor kept: "+path+": "+spoiled.says) + "\n"
+			var early, late logged
+			c.logTo(early.logger())
 			for range 2 {
 				assert.Nil(t, c.load("key"))
-				assert.Equal(t, want, c.notes(), "once")
+				assert.Equal(t, want, early.String(), "once")
 			}
+			c.logTo(late.logger())
+			assert.Equal(t, want, late.String(), "what was noticed before")
 			c.store("other", []byte("program"))
 			entries, err := os.ReadDir(c.folder)
 			require.NoError(t, err)
@@ -116,10 +136,14 @@ func TestNotesOfADevice(t *testing.T) {
 	require.NoError(t, os.Chmod(filepath.Join(folder, "opencl"), 0o777))
 	for range 2 {
 		dev := cached(t, folder)
-		assert.Empty(t, dev.Notes())
+		var notes logged
+		dev.LogTo(notes.logger())
+		assert.Empty(t, notes.String())
 		assert.EqualValues(t, 1, works(t, dev))
-		require.Len(t, dev.Notes(), 1)
-		assert.Contains(t, dev.Notes()[0], "lets others write")
+		assert.Equal(t, 1, strings.Count(notes.String(), "\n"))
+		assert.Contains(t, notes.String(), "lets others write")
+		assert.Contains(t, notes.String(), " device="+dev.Info().ID()+"\n")
+		dev.LogTo(nil)
 	}
 	assert.Empty(t, files(t, folder))
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/restride/restride/cpu"
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/tensor"
@@ -148,12 +149,52 @@ func TestNamedTypes(t *testing.T) {
 }
 
 func TestWaitContext(t *testing.T) {
+	enough := errors.New("enough")
 	for _, open := range streams {
 		s := open(t)
-		fill(t, s, layout.Int8, 1, 100)
-		require.NoError(t, s.WaitContext(context.Background()))
-		ctx, cancel := context.WithCancel(context.Background())
-		cancel()
-		require.ErrorIs(t, s.WaitContext(ctx), context.Canceled)
+		x, _ := fill(t, s, layout.Int8, 1, 100)
+		for _, wait := range []func(context.Context) error{s.WaitContext, x.WaitContext} {
+			require.NoError(t, wait(t.Context()))
+			require.NoError(t, wait(context.Background()))
+			ctx, cancel := context.WithCancelCause(t.Context())
+			cancel(enough)
+			require.ErrorIs(t, wait(ctx), enough)
+			var none context.Context
+			require.ErrorIs(t, wait(none), device.ErrInvalid)
+		}
 	}
+}
+
+// An event that has the error of the work is told it once.
+type failedEvent struct {
+	device.Event
+	err error
+}
+
+func (e *failedEvent) Wait() error {
+	err := e.err
+	e.err = nil
+	return err
+}
+
+type failedQueue struct {
+	device.Queue
+	err error
+}
+
+func (q failedQueue) Record() (device.Event, error) {
+	e, err := q.Queue.Record()
+	return &failedEvent{e, q.err}, err
+}
+
+// WaitContext lost an error that the queue's event had returned: a fault of the device.
+func TestBugWaitContextReturnsTheEventsError(t *testing.T) {
+	dev, err := cpu.Open()
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, dev.Close()) })
+	q, err := dev.NewQueue()
+	require.NoError(t, err)
+	fault := errors.New("a fault")
+	s := tensor.Adopt(dev, failedQueue{q, fault})
+	require.ErrorIs(t, s.WaitContext(t.Context()), fault)
 }

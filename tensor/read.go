@@ -1,6 +1,7 @@
 package tensor
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"reflect"
@@ -30,15 +31,24 @@ func (t *Tensor) ReadInto(dst any) error {
 
 // Wait returns when the stream's work so far is done, with the error of the work that the
 // elements depend on, as ReadInto would: nil if they are right, whatever other work has failed.
-func (t *Tensor) Wait() error {
-	const op = "Wait"
+func (t *Tensor) Wait() error { return t.wait("Wait", context.Background()) }
+
+// WaitContext is Wait that returns when ctx is done, if that is before: with its cause. The
+// work goes on then. ReadInto and its kin hardly wait after it, unless others queue work on
+// the stream meanwhile.
+func (t *Tensor) WaitContext(ctx context.Context) error { return t.wait("WaitContext", ctx) }
+
+func (t *Tensor) wait(op string, ctx context.Context) error {
 	if err := t.hold(op); err != nil {
 		return err
 	}
 	defer t.memory.drop()
+	if ctx == nil {
+		return t.fail(op, layout.Errorf(device.ErrInvalid, op, "the context is nil"))
+	}
 	e, err := t.stream.queue.Record()
 	if err == nil {
-		err = e.Wait()
+		err = await(ctx, e)
 	}
 	if c, ok := device.As[device.Checker](t.stream.queue); ok && err == nil && t.Count() > 0 {
 		lo, hi, _ := t.layout.Extent()

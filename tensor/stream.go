@@ -127,32 +127,42 @@ func (s *Stream) Wait() error {
 	return s.queue.Wait()
 }
 
-// WaitContext is Wait that returns when ctx is done, if that is before: with its error.
-// The work goes on then.
+// WaitContext is Wait that returns when ctx is done, if that is before: with its cause. The
+// work goes on then.
 func (s *Stream) WaitContext(ctx context.Context) error {
+	const op = "WaitContext"
 	if s == nil {
-		return nilStream("WaitContext")
+		return nilStream(op)
 	}
-	if err := ctx.Err(); err != nil {
-		return err
+	if ctx == nil {
+		return layout.Errorf(device.ErrInvalid, op, "the context is nil")
 	}
 	e, err := s.queue.Record()
-	if err != nil {
+	if err == nil {
+		err = await(ctx, e)
+	}
+	if err == nil {
+		err = await(ctx, s.queue) // for its errors, and for work that others have queued since
+	}
+	return err
+}
+
+// await is Wait of an event or a queue that returns when ctx is done, with its cause.
+func await(ctx context.Context, w interface{ Wait() error }) error {
+	if ctx.Done() == nil {
+		return w.Wait()
+	}
+	if err := context.Cause(ctx); err != nil {
 		return err
 	}
-	if !e.Done() {
-		reached := make(chan struct{})
-		go func() {
-			_ = e.Wait() // Wait of the queue tells its error
-			close(reached)
-		}()
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-reached:
-		}
+	reached := make(chan error, 1)
+	go func() { reached <- w.Wait() }()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case err := <-reached:
+		return err
 	}
-	return s.Wait()
 }
 
 // Close waits for the stream's work and closes what the stream opened: the device of a stream

@@ -103,7 +103,7 @@ var flagCompleters = map[string]completer{
 	"dim": completeAxes, "shape": completeInputs, "input": completeInputs,
 	"output": files("safetensors", "gguf"), "run/output": folders, "dot": files(),
 	"bench/json": files("json"), "html": files("html"), "benchstat": files(), "compare": files("json"),
-	"bench/cases": files(), "filter": completeCases,
+	"bench/cases": files(), "profile": files("json"), "filter": completeCases,
 	"peer": listOf(cobra.FixedCompletions([]string{"auto", "numpy", "torch", "onnxruntime", "cupy"}, cobra.ShellCompDirectiveNoFileComp)),
 	"size": cobra.FixedCompletions([]string{sweep, "64K", "1M", "64M", "256M", "1G"}, cobra.ShellCompDirectiveNoFileComp),
 }

@@ -29,6 +29,8 @@ type graphFlags struct {
 	shapes []string
 	seed   uint64
 	limits limits
+	// profile is the file to write a profile to; empty: none.
+	profile string
 	// otherwise is what is done with a model that has operators which are not supported,
 	// and if static is set with any.
 	otherwise func(out io.Writer, m *model.Model) error
@@ -60,7 +62,13 @@ func newGraphCommand(use, short string, keep bool, flags *graphFlags, show func(
 			defer restore()
 			ctx, end := flags.limits.begin(cmd.Context(), quote.Plain(args[0]))
 			defer end()
+			p, err := newProfile(flags.profile)
+			if err != nil {
+				return err
+			}
+			defer p.discard()
 			out := cmd.OutOrStdout()
+			p.phase("load the model")
 			m, err := model.Load(args[0])
 			if err != nil {
 				return elsewhere(args[0], err)
@@ -68,7 +76,7 @@ func newGraphCommand(use, short string, keep bool, flags *graphFlags, show func(
 			if flags.static {
 				return flags.otherwise(out, m)
 			}
-			r, err := flags.runGraph(ctx, out, m, keep)
+			r, err := flags.runGraph(ctx, out, m, keep, p)
 			var lack *onnx.MissingError
 			switch {
 			case errors.As(err, &lack) && flags.otherwise != nil:
@@ -82,11 +90,15 @@ func newGraphCommand(use, short string, keep bool, flags *graphFlags, show func(
 				notes{}.tell(cmd, r.stream.Device())
 				err = errors.Join(err, r.close())
 			}()
+			p.phase("show the outputs")
 			if err := show(out, r); err != nil {
 				return err
 			}
 			fmt.Fprintf(out, "%s: %s\n", r.stream.Device().Info().ID(), r.done)
-			return nil
+			if p == nil {
+				return nil
+			}
+			return p.write(out)
 		},
 	}
 	flags.register(cmd)
@@ -152,20 +164,23 @@ func (r *ran) note(n onnx.NodeReport, keep bool) error {
 	return nil
 }
 
-// runGraph runs a model once. Notes for the reader go to out.
-func (f *graphFlags) runGraph(ctx context.Context, out io.Writer, m *model.Model, keep bool) (r *ran, err error) {
+// runGraph runs a model once, measured if there is a profile. Notes for the reader go to out.
+func (f *graphFlags) runGraph(ctx context.Context, out io.Writer, m *model.Model, keep bool, p *profile) (r *ran, err error) {
 	r = &ran{model: m}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, r.close())
 		}
 	}()
+	p.phase("open the device")
 	if r.stream, err = tensor.Open(f.device); err != nil {
 		return r, err
 	}
+	p.phase("prepare the session")
 	if r.session, err = onnx.NewSession(r.stream, m); err != nil {
 		return r, err
 	}
+	p.phase("load the inputs")
 	if r.inputs, err = f.values(out, r.stream, m, r.session.Inputs()); err != nil {
 		return r, err
 	}
@@ -176,10 +191,21 @@ func (f *graphFlags) runGraph(ctx context.Context, out io.Writer, m *model.Model
 			stop(err)
 		}
 	})
-	if r.outputs, err = r.session.Run(ctx, r.inputs); err != nil {
+	p.phase("run")
+	if p == nil {
+		r.outputs, err = r.session.Run(ctx, r.inputs)
+	} else {
+		r.outputs, p.run, err = r.session.Profile(ctx, r.inputs)
+	}
+	if err != nil {
 		return r, err
 	}
-	return r, r.stream.Wait()
+	p.phase("wait for the device")
+	if err := r.stream.WaitContext(ctx); err != nil || p == nil {
+		return r, err
+	}
+	p.device = r.stream.Device().Info()
+	return r, p.run.Wait()
 }
 
 // close releases all of it.

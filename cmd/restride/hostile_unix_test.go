@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"os"
 	"path/filepath"
@@ -245,6 +246,12 @@ func TestHostileModels(t *testing.T) {
 				harmless(t, strings.ReplaceAll(string(picture), "\t", ""), dot)
 				require.NoError(t, os.Remove(dot))
 			}
+			profile := filepath.Join(dir, "profile.json")
+			named(t, "run", path, "--device", "cpu", "--profile", profile)
+			if text, err := os.ReadFile(profile); err == nil {
+				require.True(t, json.Valid(text), "%s", text)
+				require.NoError(t, os.Remove(profile))
+			}
 			// Names that are values' files.
 			named(t, "run", path, "--device", "cpu", "--input", evil+"in="+path)
 		})
@@ -380,7 +387,13 @@ func (b *babble) Open(index int) (device.Device, error) {
 type babbleDevice struct{ device.Device }
 
 func (babbleDevice) Info() device.Info { return babbled }
-func (babbleDevice) Notes() []string   { return []string{evilPath, evilPath} }
+
+func (babbleDevice) LogTo(l *slog.Logger) {
+	if l != nil {
+		l.Warn(evilPath)
+		l.With("device", evil).Warn(evilPath)
+	}
+}
 
 func (d babbleDevice) NewQueue() (device.Queue, error) {
 	q, err := d.Device.NewQueue()

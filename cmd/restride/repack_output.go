@@ -2,8 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
-	"os"
 	"path/filepath"
 
 	"github.com/restride/restride/checkpoint"
@@ -53,16 +51,13 @@ func writeJSON(path string, v any) error {
 	if err != nil {
 		return err
 	}
-	f, err := file.Beside(path)
+	f, err := file.NewPending(path)
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(append(b, '\n'))
-	if err != nil {
-		return errors.Join(quote.Error(err), f.Close(), os.Remove(f.Name()))
+	defer f.Discard()
+	if _, err := f.Write(append(b, '\n')); err != nil {
+		return quote.Error(err)
 	}
-	if err := file.Rename(f, path); err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return nil
+	return f.Commit()
 }

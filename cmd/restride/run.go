@@ -15,7 +15,8 @@ import (
 
 func newRun() *cobra.Command {
 	var output string
-	cmd := newGraphCommand("run", "Run a model and show its outputs", false, &graphFlags{}, func(out io.Writer, r *ran) error {
+	flags := &graphFlags{}
+	cmd := newGraphCommand("run", "Run a model and show its outputs", false, flags, func(out io.Writer, r *ran) error {
 		if output != "" {
 			if err := os.MkdirAll(output, 0o777); err != nil {
 				return quote.Error(err)
@@ -41,6 +42,7 @@ func newRun() *cobra.Command {
 		return nil
 	})
 	cmd.Flags().StringVar(&output, "output", "", "`FOLDER` to write output_0.pb, output_1.pb, ... to")
+	cmd.Flags().StringVar(&flags.profile, "profile", "", "`FILE` to write a profile of the run to, in Chrome's trace format, which ui.perfetto.dev shows: times of phases and nodes on the host and the device")
 	return cmd
 }
 

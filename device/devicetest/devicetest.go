@@ -99,6 +99,7 @@ func (s Suite) Run(t *testing.T, open func(*testing.T) device.Device) {
 		{"Strings", r.strings},
 		{"Rules", r.rules},
 		{"Stats", r.stats},
+		{"Trim", r.trim},
 		{"Free", r.free},
 		{"CloseQueue", r.closeQueue},
 		{"CloseDevice", r.closeDevice},

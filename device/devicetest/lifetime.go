@@ -202,6 +202,41 @@ func (r runner) stats(t *testing.T) {
 	}
 }
 
+// trim returns idle memory, of all sizes and with work in flight, and leaves the rest intact.
+func (r runner) trim(t *testing.T) {
+	rig := r.rig(t)
+	trimmer, ok := device.As[device.Trimmer](rig.dev)
+	if !ok {
+		t.Skip("the device keeps no memory, or cannot return it")
+	}
+	data := noise(1000, 1)
+	kept := rig.buffer(data)
+	for n := int64(1); n <= 4<<20; n *= 4 {
+		b, err := rig.dev.Alloc(n)
+		rig.ok(err)
+		rig.ok(rig.q.Fill(operand(b, layout.Uint8, dense(0, n)), []byte{1}))
+		rig.ok(b.Free())
+	}
+	rig.ok(trimmer.Trim()) // work may be in flight
+	rig.ok(rig.q.Wait())
+	rig.ok(trimmer.Trim())
+	if s := rig.dev.Stats(); s.Live != kept.Size() || s.Reserved < s.Live || s.Reserved > 2*s.Live {
+		t.Errorf("of memory for a buffer of %d bytes and idle memory, Trim has left %+v", kept.Size(), s)
+	}
+	if !bytes.Equal(rig.bytes(kept), data) {
+		t.Error("Trim has changed a buffer")
+	}
+	rig.ok(kept.Free())
+	rig.ok(rig.q.Wait())
+	rig.ok(trimmer.Trim())
+	if s := rig.dev.Stats(); s.Live != 0 || s.Reserved != 0 {
+		t.Errorf("without buffers, Trim has left %+v", s)
+	}
+	rig.ok(rig.buffer(data).Free())
+	rig.ok(rig.dev.Close())
+	rig.is(trimmer.Trim(), device.ErrClosed, "Trim of a closed device")
+}
+
 // free frees buffers while queued work uses them, and uses freed ones.
 func (r runner) free(t *testing.T) {
 	rig := r.rig(t)

@@ -81,6 +81,7 @@ var abilities = map[string][2]func(any) bool{
 	"Sharer":          {has[device.Sharer], finds[device.Sharer]},
 	"StringAllocator": {has[device.StringAllocator], finds[device.StringAllocator]},
 	"StringQueue":     {has[device.StringQueue], finds[device.StringQueue]},
+	"Trimmer":         {has[device.Trimmer], finds[device.Trimmer]},
 }
 
 // The table has all interfaces whose description says that devices or queues implement them.
@@ -101,7 +102,7 @@ func TestAbilitiesAreAll(t *testing.T) {
 
 // A wrapper loses none of the abilities of a device and its queues.
 func TestWrappersKeepAbilities(t *testing.T) {
-	for backend, least := range map[string]int{"cpu": 5, "opencl": 10, "cuda": 12} {
+	for backend, least := range map[string]int{"cpu": 6, "opencl": 11, "cuda": 13} {
 		t.Run(backend, func(t *testing.T) {
 			dev := openBackend(t, backend)
 			around := wrapped{dev}

@@ -279,3 +279,38 @@ func TestBugNewFilesFollowTheUmask(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, fs.FileMode(0o640), info.Mode())
 }
+
+// A file stays whole until Commit; a link and a pipe stay what they are.
+func TestReplace(t *testing.T) {
+	dir := t.TempDir()
+	path, link, pipe := filepath.Join(dir, "x"), filepath.Join(dir, "link"), filepath.Join(dir, "pipe")
+	require.NoError(t, os.Symlink("x", link))
+	for i, name := range []string{path, path, link} {
+		f, err := Replace(name)
+		require.NoError(t, err)
+		before, _ := os.ReadFile(path)
+		_, err = fmt.Fprint(f, "content ", i)
+		require.NoError(t, err)
+		if name == path {
+			now, _ := os.ReadFile(path)
+			require.Equal(t, before, now)
+		}
+		require.NoError(t, f.Commit())
+		f.Discard()
+		now, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.Equal(t, fmt.Sprint("content ", i), string(now))
+	}
+	f, err := Replace(path)
+	require.NoError(t, err)
+	f.Discard()
+	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
+	_, err = Replace(pipe)
+	require.ErrorIs(t, err, syscall.ENXIO, "nobody reads it")
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Len(t, left, 3)
+	for i, mode := range []fs.FileMode{fs.ModeSymlink, fs.ModeNamedPipe, 0} {
+		require.Equal(t, mode, left[i].Type(), left[i].Name())
+	}
+}

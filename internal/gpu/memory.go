@@ -208,8 +208,20 @@ func (d *Device) checkSize(op string, bytes int64) error {
 // hold.
 func (d *Device) idleCap() int64 { return min(1<<30, max(d.properties.Info.Memory/8, 1<<20)) }
 
-// trim returns idle blocks to the driver, including deferred frees whose work is known to be
-// done, for another device or the host. A device that is being closed does so itself.
+// Trim returns idle memory to the driver, without waiting.
+func (d *Device) Trim() error {
+	if err := d.begin("Trim"); err != nil {
+		return err
+	}
+	defer d.end()
+	for _, q := range d.openQueues() {
+		q.poll()
+	}
+	return d.trimPool()
+}
+
+// trim is Trim for an allocation of another device or the host, which may hold any lock. A
+// device that is being closed trims itself.
 func (d *Device) trim() {
 	// TryRLock: the caller may be a call of this device, which Close waits for.
 	if !d.life.TryRLock() {
@@ -217,13 +229,14 @@ func (d *Device) trim() {
 	}
 	defer d.life.RUnlock()
 	if !d.closed.Load() {
-		d.deferred.collect(d)
 		_ = d.trimPool() // the owner's next call returns an error of the driver
 	}
 }
 
-// trimPool returns all idle memory to the system.
+// trimPool returns all idle memory to the system, including the memory of deferred frees whose
+// work is known to be done.
 func (d *Device) trimPool() error {
+	d.deferred.collect(d)
 	err := d.pool.Trim()
 	if t, ok := d.driver.(Trimmer); ok {
 		t.Trim()

@@ -230,7 +230,6 @@ func (q *Queue) makeRoom() {
 	for _, other := range q.dev.openQueues() {
 		other.poll()
 	}
-	q.dev.deferred.collect(q.dev)
 	_ = q.dev.trimPool()
 }
 

@@ -57,11 +57,11 @@ func (m *Model) saveExternal(path, dataFile string, threshold int64) error {
 		return invalidf("%s cannot be the name of a data file beside %s", quote.Name(dataFile), quote.Path(path))
 	}
 	dir := filepath.Dir(path)
-	data, err := newPending(filepath.Join(dir, dataFile))
+	data, err := file.NewPending(filepath.Join(dir, dataFile))
 	if err != nil {
 		return err
 	}
-	defer data.discard()
+	defer data.Discard()
 	moved := make(map[*Tensor]*External)
 	end := int64(0)
 	err = m.eachTensor(func(t *Tensor, initializer bool) error {
@@ -73,7 +73,7 @@ func (m *Model) saveExternal(path, dataFile string, threshold int64) error {
 		}
 		const page = 4096
 		start := (end + page - 1) / page * page
-		n, err := t.writeTo(data.file, start)
+		n, err := t.writeTo(data.File, start)
 		if err != nil {
 			return within(err, "tensor %s", quote.Name(t.Name))
 		}
@@ -90,10 +90,10 @@ func (m *Model) saveExternal(path, dataFile string, threshold int64) error {
 	}
 	if len(moved) > 0 {
 		// The last tensor may be empty: the file must still reach its offset.
-		if err := data.file.Truncate(end); err != nil {
+		if err := data.Truncate(end); err != nil {
 			return err
 		}
-		if err := data.commit(); err != nil {
+		if err := data.Commit(); err != nil {
 			return err
 		}
 	}
@@ -231,42 +231,18 @@ func sameFolder(a, b string) bool {
 	return errA == nil && errB == nil && os.SameFile(fa, fb)
 }
 
-// A pending file is written under another name beside its own, so that what is
-// there stays whole until the new one is.
-type pending struct {
-	file *os.File
-	path string
-}
-
-func newPending(path string) (*pending, error) {
-	f, err := file.Beside(path)
-	if err != nil {
-		return nil, err
-	}
-	return &pending{f, path}, nil
-}
-
-// commit gives the file its name.
-func (p *pending) commit() error { return file.Rename(p.file, p.path) }
-
-// discard removes the file unless it was committed.
-func (p *pending) discard() {
-	p.file.Close()
-	os.Remove(p.file.Name())
-}
-
 // replace writes a file that takes the place of one that was there at once, or not
 // at all.
 func replace(path string, write func(io.Writer) error) error {
-	p, err := newPending(path)
+	p, err := file.NewPending(path)
 	if err != nil {
 		return err
 	}
-	defer p.discard()
-	if err := write(p.file); err != nil {
+	defer p.Discard()
+	if err := write(p); err != nil {
 		return err
 	}
-	return p.commit()
+	return p.Commit()
 }
 
 // content writes b.

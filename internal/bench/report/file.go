@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"strings"
 	"time"
 
@@ -211,20 +210,13 @@ func (r *Report) WriteFile(path string) error {
 		return err
 	}
 	text = append(text, '\n')
-	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
-		return file.Write(path, text) // a pipe, such as /dev/stdout: it must not be replaced
-	}
-	f, err := file.Beside(path)
+	f, err := file.Replace(path)
 	if err != nil {
 		return err
 	}
+	defer f.Discard()
 	if _, err = f.Write(text); err == nil {
-		err = file.Rename(f, path)
-	} else {
-		_ = f.Close()
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
+		err = f.Commit()
 	}
 	return quote.Error(err)
 }

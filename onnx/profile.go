@@ -1,0 +1,164 @@
+package onnx
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/device/budget"
+	"github.com/restride/restride/layout"
+)
+
+// A Profile is what the nodes of a run did, and when. All times begin with the run.
+type Profile struct {
+	Begin time.Time
+	Host  time.Duration // of the call, without waiting for the device
+	// Nodes are in the order in which they ran. What was worked out with the session has no
+	// times.
+	Nodes []NodeReport
+	// HostOnly says why Wait has found no device times; it is empty if it has.
+	HostOnly string
+
+	queue  device.Queue
+	points []around
+}
+
+// A Span is a part of a run.
+type Span struct{ Begin, End time.Duration }
+
+// around is the work of a node in the queue.
+type around struct {
+	node     int // in Nodes
+	from, to device.Event
+}
+
+// Profile is Run that measures each node. After an error, the profile has the nodes that ran.
+// It records two events of the stream's queue for each node with work for the device: runs
+// are slower, and what others queue on the stream meanwhile is part of the times. On the cpu
+// device and tensor.Host, whose work is part of the calls, there are host times only.
+func (s *Session) Profile(ctx context.Context, inputs Values, options ...RunOption) (Values, *Profile, error) {
+	const op = "Session.Profile"
+	if err := s.check(op, ctx); err != nil {
+		return nil, nil, err
+	}
+	p := &Profile{queue: s.stream.Queue()}
+	if s.stream.IsHost() {
+		p.HostOnly = "the device works within the host's calls"
+	}
+	if err := budget.TakeFor(budget.Process(), p, op, s.program.reportBytes()); err != nil {
+		return nil, nil, err
+	}
+	p.Begin = time.Now()
+	outputs, err := s.start(ctx, inputs, options, false, p)
+	p.Host = time.Since(p.Begin)
+	return outputs, p, err
+}
+
+// Wait waits for the run's work, and adds the device's times to Nodes. The stream must be
+// open. The error is the device's: that of a node's work is the outputs'.
+func (p *Profile) Wait() error {
+	if p.HostOnly != "" || len(p.points) == 0 {
+		return nil
+	}
+	if err := p.points[len(p.points)-1].to.Wait(); err != nil {
+		return err
+	}
+	before := time.Since(p.Begin)
+	now, err := p.queue.Record() // where the two clocks are compared
+	if err == nil {
+		err = now.Wait()
+	}
+	if err != nil {
+		return err
+	}
+	at := (before + time.Since(p.Begin)) / 2
+	timed, ok := now.(device.TimedEvent)
+	if !ok {
+		p.HostOnly = "the device's events keep no time"
+		return nil
+	}
+	for _, a := range p.points {
+		since, err := timed.Since(a.from)
+		if err == nil {
+			p.Nodes[a.node].DeviceTime = &Span{Begin: at - since}
+			since, err = timed.Since(a.to)
+		}
+		if e := (*layout.Error)(nil); errors.As(err, &e) && e.Kind == device.ErrUnsupported {
+			p.Nodes[a.node].DeviceTime, p.HostOnly = nil, e.Msg
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		p.Nodes[a.node].DeviceTime.End = at - since
+	}
+	p.points = nil
+	return nil
+}
+
+// hook returns the hook of a run that keeps the reports of nodes, and tells the session's.
+func (p *Profile) hook(told *func(NodeReport)) *func(NodeReport) {
+	if p == nil {
+		return told
+	}
+	add := func(n NodeReport) {
+		p.Nodes = append(p.Nodes, n)
+		if told != nil {
+			(*told)(n)
+		}
+	}
+	return &add
+}
+
+// mark is the beginning of a node.
+type mark struct {
+	event device.Event
+	at    time.Duration
+}
+
+// begin is called before a node; without a profile it does nothing.
+func (p *Profile) begin() mark {
+	if p == nil {
+		return mark{}
+	}
+	return p.mark()
+}
+
+func (p *Profile) mark() mark {
+	e := p.record()
+	return mark{e, time.Since(p.Begin)}
+}
+
+// end is called after a node, with its report, which the hook gets next.
+func (p *Profile) end(from mark, n *NodeReport) {
+	if p == nil {
+		return
+	}
+	n.HostTime = &Span{from.at, time.Since(p.Begin)}
+	if from.event == nil || !n.queues() {
+		return
+	}
+	if e := p.record(); e != nil {
+		p.points = append(p.points, around{len(p.Nodes), from.event, e})
+	}
+}
+
+// queues reports whether a node may have had work for the device.
+func (n *NodeReport) queues() bool {
+	return n.Foreign || n.Bytes > 0 && !n.Host || n.Read > 0 || n.Sent > 0
+}
+
+// record returns an event; nil: the device's time is not measured.
+func (p *Profile) record() device.Event {
+	if p.HostOnly != "" {
+		return nil
+	}
+	e, err := p.queue.Record()
+	if err != nil {
+		p.HostOnly = fmt.Sprintf("the queue records no event: %v", err)
+		return nil
+	}
+	return e
+}
