@@ -179,6 +179,22 @@ func TestPlanOfDonatedInputs(t *testing.T) {
 	require.NoError(t, err, "a plan takes nothing")
 }
 
+// An explanation says of which input the run must be given to write in place.
+func TestExplainOfDonatedInputs(t *testing.T) {
+	s := open(t)
+	for _, op := range scatters {
+		m := cached(op)
+		e, err := onnx.Explain(s, m, onnx.Assumptions{Shapes: map[string]layout.Shape{"past": {2, 8, 3}, "update": {2, 1, 3}}})
+		require.NoError(t, err)
+		require.Contains(t, e.Nodes[0].Why, `if input "past" is given away`, op)
+		m.Graph.Nodes = append(m.Graph.Nodes, node("Transpose", "before", []string{"past"}))
+		m.Graph.Outputs = outputs("present", "before")
+		e, err = onnx.Explain(s, m, onnx.Assumptions{Shapes: map[string]layout.Shape{"past": {2, 8, 3}, "update": {2, 1, 3}}})
+		require.NoError(t, err)
+		require.NotContains(t, e.Nodes[0].Why, "given away", op)
+	}
+}
+
 // placedAt returns memory for an output: now and then an input's own.
 func placedAt(t *testing.T, s *tensor.Stream, rng *rand.Rand, w layout.Shape, typ layout.DType, in onnx.Values) *tensor.Tensor {
 	for _, name := range slices.Sorted(maps.Keys(in)) {

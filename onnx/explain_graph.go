@@ -3,10 +3,12 @@ package onnx
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/restride/restride/device/budget"
 	"github.com/restride/restride/internal/dry"
+	"github.com/restride/restride/internal/quote"
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/onnx/model"
 	"github.com/restride/restride/tensor"
@@ -123,8 +125,24 @@ func (e *explainer) step(x *explained, st *step) error {
 			n.Outcome, n.Why, n.Bytes, n.Runtime = IsConstant, whyFolded, 0, 0
 		}
 	}
+	if n.Outcome == IsCopy && overwrites[st.d.op] && slices.Contains(st.given, st.in[0]) {
+		n.Why += "; only the updates are written, in place, if input " + quote.Name(x.inputOf(st.in[0])) + " is given away (Donate)"
+	}
 	x.put(st, outs)
 	return e.note(n)
+}
+
+// overwrites are the operators that write into input 0 if nothing else needs it.
+var overwrites = words("Scatter ScatterElements ScatterND TensorScatter")
+
+// inputOf returns the name of the input in a slot.
+func (x *explained) inputOf(slot int) string {
+	for i := range x.program.inputs {
+		if x.program.inputs[i].slot == slot {
+			return x.program.inputs[i].name
+		}
+	}
+	return ""
 }
 
 // folds reports whether a session works a node out when it is made, and notes that.
