@@ -9,36 +9,36 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
-// Models compute shapes with the operators that they compute data with. The host does
-// that arithmetic on tensors of few elements, one element after the other. On large
-// tensors it is an engine's.
+// Models compute shapes with the same operators that compute data. The host does that
+// arithmetic on tensors of few elements, one element at a time. Arithmetic on large tensors
+// needs an engine.
 
-// fewElements is how many elements of a tensor on a device the host calculates with:
-// they are read first.
+// fewElements is the largest number of elements that the host computes with. Tensors on a
+// device are read first.
 const fewElements = 1 << 16
 
-// number is an element type that Go calculates with.
+// number is an element type that Go can compute with.
 type number interface {
 	int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64 | float32 | float64
 }
 
-// evaluator has the arithmetic of one element type. Its operands are on the host; of
-// binary they are of one shape.
+// evaluator does the arithmetic of one element type. Its operands are on the host; binary's
+// operands have the same shape.
 type evaluator interface {
 	binary(d *definition, how binaryAttrs, a, b *tensor.Tensor) (*tensor.Tensor, error)
 	unary(d *definition, x *tensor.Tensor) (*tensor.Tensor, error)
 	reduce(d *definition, x *tensor.Tensor, run int64, dims []int64) (*tensor.Tensor, error)
 }
 
-// calculator is the evaluator of a type of numbers.
+// calculator is the evaluator of a numeric type.
 type calculator interface {
 	evaluator
 	top(x *tensor.Tensor, how topAttrs) (values, indices *tensor.Tensor, err error)
 	sequence(start, limit, delta *tensor.Tensor) (*tensor.Tensor, error)
 }
 
-// calculators has one for each type. Halves are calculated with as float, and rounded
-// afterwards: of one operation that is as if it were exact.
+// calculators has one entry per type. Half-precision types are computed as float and then
+// rounded: for a single operation the result is the same as exact arithmetic.
 var calculators = map[layout.DType]calculator{
 	layout.Int8: of[int8]{}, layout.Int16: of[int16]{}, layout.Int32: of[int32]{}, layout.Int64: of[int64]{},
 	layout.Uint8: of[uint8]{}, layout.Uint16: of[uint16]{}, layout.Uint32: of[uint32]{}, layout.Uint64: of[uint64]{},
@@ -53,7 +53,7 @@ func evaluatorOf(t layout.DType) evaluator {
 	return calculators[t]
 }
 
-// of is the calculator of a type.
+// of is the calculator of type T.
 type of[T number] struct{}
 
 // isInteger reports whether division truncates.
@@ -62,7 +62,7 @@ func (of[T]) isInteger() bool {
 	return one/2 == 0
 }
 
-// limits returns the least and the greatest value, which for floats are infinite.
+// limits returns the least and the greatest value; for floats they are infinite.
 func (o of[T]) limits() (lowest, highest T) {
 	if !o.isInteger() {
 		inf := math.Inf(1)
@@ -78,8 +78,8 @@ func (o of[T]) limits() (lowest, highest T) {
 	return lowest, highest
 }
 
-// zip returns a tensor on the host of what f makes of the elements of two, which are of
-// one shape.
+// zip returns a host tensor with f applied to each pair of elements of a and b, which have
+// the same shape.
 func zip[A, R layout.Element](op string, a, b *tensor.Tensor, f func(x, y A) R) (*tensor.Tensor, error) {
 	x, err := tensor.Values[A](a)
 	if err != nil {
@@ -99,12 +99,12 @@ func zip[A, R layout.Element](op string, a, b *tensor.Tensor, f func(x, y A) R) 
 	return tensor.FromHost(out, a.AppendDims([]int64{})...)
 }
 
-// each returns a tensor on the host of what f makes of each element.
+// each returns a host tensor with f applied to each element.
 func each[A, R layout.Element](op string, x *tensor.Tensor, f func(A) R) (*tensor.Tensor, error) {
 	return runs(op, x, 1, x.AppendDims([]int64{}), func(run []A) R { return f(run[0]) })
 }
 
-// runs returns a tensor on the host of what f makes of each run of n elements.
+// runs returns a host tensor with f applied to each run of n elements.
 func runs[A, R layout.Element](op string, x *tensor.Tensor, n int64, dims []int64, f func(run []A) R) (*tensor.Tensor, error) {
 	in, err := tensor.Values[A](x)
 	if err != nil {
@@ -124,8 +124,8 @@ func runs[A, R layout.Element](op string, x *tensor.Tensor, n int64, dims []int6
 	return tensor.FromHost(out, dims...)
 }
 
-// operands returns the inputs on the host, which must be of one type, and that type;
-// halves as float.
+// operands returns the inputs on the host and their type, which must be the same for all.
+// Half-precision inputs are returned as float.
 func (c *call) operands() ([]*tensor.Tensor, layout.DType, error) {
 	t := elemOfValue(c.in[0])
 	xs := make([]*tensor.Tensor, len(c.in))
@@ -144,7 +144,7 @@ func (c *call) operands() ([]*tensor.Tensor, layout.DType, error) {
 	return xs, t, nil
 }
 
-// operand returns a tensor on the host to calculate with; halves as float.
+// operand returns a host tensor to compute with; half precision is returned as float.
 func (c *call) operand(x *tensor.Tensor) (*tensor.Tensor, error) {
 	x, err := c.toHost(x)
 	if err != nil || !isHalf(x.DType()) {
@@ -159,7 +159,7 @@ func (c *call) operand(x *tensor.Tensor) (*tensor.Tensor, error) {
 
 func isHalf(t layout.DType) bool { return t == layout.Float16 || t == layout.BFloat16 }
 
-// toHost returns a tensor of few elements on the host, for the time of the call.
+// toHost returns a tensor of few elements on the host. It is valid during the call.
 func (c *call) toHost(x *tensor.Tensor) (*tensor.Tensor, error) {
 	if x.Stream() != tensor.Host() && x.Count() > fewElements {
 		return nil, layout.Errorf(device.ErrUnsupported, c.d.name,
@@ -168,7 +168,7 @@ func (c *call) toHost(x *tensor.Tensor) (*tensor.Tensor, error) {
 	return c.fetch(x)
 }
 
-// fetch returns a tensor on the host, for the time of the call.
+// fetch returns a tensor on the host. It is valid during the call.
 func (c *call) fetch(x *tensor.Tensor) (*tensor.Tensor, error) {
 	if x.Stream() == tensor.Host() {
 		return x, nil
@@ -185,7 +185,7 @@ func (c *call) fetch(x *tensor.Tensor) (*tensor.Tensor, error) {
 	return y, nil
 }
 
-// permuted returns a view for the time of the call.
+// permuted returns a view that is valid during the call.
 func (c *call) permuted(x *tensor.Tensor, perm []int) (*tensor.Tensor, error) {
 	l, err := x.Layout().Permute(perm...)
 	if err != nil {
@@ -198,8 +198,8 @@ func (c *call) permuted(x *tensor.Tensor, perm []int) (*tensor.Tensor, error) {
 	return y, err
 }
 
-// setAs makes y output i of the call, as type t: where the elements of type t are
-// halves, y has floats.
+// setAs sets output i of the call to y as type t. If t is a half-precision type, y holds
+// floats.
 func (c *call) setAs(i int, t layout.DType, y *tensor.Tensor, err error) error {
 	if err != nil {
 		return err
@@ -214,7 +214,7 @@ func (c *call) setAs(i int, t layout.DType, y *tensor.Tensor, err error) error {
 	return nil
 }
 
-// broadcast gives the operands one shape, by numpy's rule.
+// broadcast expands the operands to one shape by numpy's rule.
 func (c *call) broadcast(xs []*tensor.Tensor) error {
 	dims := xs[0].Shape()
 	for _, x := range xs[1:] {
@@ -231,7 +231,7 @@ func (c *call) broadcast(xs []*tensor.Tensor) error {
 	return nil
 }
 
-// expand replaces an operand by a view of other extents.
+// expand replaces an operand with a view of other extents.
 func (c *call) expand(x **tensor.Tensor, dims layout.Shape) error {
 	l, err := (*x).Layout().Expand(dims...)
 	if err != nil {
@@ -245,9 +245,9 @@ func (c *call) expand(x **tensor.Tensor, dims layout.Shape) error {
 	return err
 }
 
-// place gives operand 1 the shape of operand 0 by the rule of opsets before 7: it is one
-// element, or has some of operand 0's extents, one after the other, the first of them
-// at axis, or without one the last of them at the end.
+// place gives operand 1 the shape of operand 0 by the rule of opsets before 7: operand 1
+// has one element, or its extents are a consecutive part of operand 0's. That part starts
+// at axis; without axis it ends at the last one.
 func (c *call) place(xs []*tensor.Tensor, how binaryAttrs) error {
 	a, b := xs[0].Shape(), xs[1].Shape()
 	if !how.broadcast {

@@ -1,7 +1,7 @@
 package onnx
 
-// axes appends a list of axes of a tensor of some rank to dst, as they are given:
-// so errors of the layout name them.
+// axes appends the axes of a tensor of the given rank to dst. It keeps them as given, so
+// that errors of the layout name them.
 func (d *definition) axes(dst []int, axes []int64, rank int) ([]int, error) {
 	for _, a := range axes {
 		if _, err := d.axis(a, rank, rank-1); err != nil {
@@ -12,9 +12,8 @@ func (d *definition) axes(dst []int, axes []int64, rank int) ([]int, error) {
 	return dst, nil
 }
 
-// axis resolves an axis that may count from the end of rank axes. It refuses one
-// beyond last, or before the first. With opset 11 ONNX allowed all operators to
-// count from the end.
+// axis resolves an axis that may count from the end. It refuses an axis beyond last or
+// before the first. From opset 11 on, ONNX lets all operators count from the end.
 func (d *definition) axis(axis int64, rank, last int) (int, error) {
 	low := -int64(rank)
 	if d.since < 11 {
@@ -28,8 +27,8 @@ func (d *definition) axis(axis int64, rank, last int) (int, error) {
 	return d.axisFrom(axis, low, rank, last)
 }
 
-// axisFrom is axis for operators that count from the end in other versions: it
-// refuses an axis outside [low, last].
+// axisFrom is axis for operators that count from the end in other versions: it refuses an
+// axis outside [low, last].
 func (d *definition) axisFrom(axis, low int64, rank, last int) (int, error) {
 	switch {
 	case axis >= low && axis <= int64(last):

@@ -16,39 +16,38 @@ type call struct {
 	d    *definition
 	in   []Value        // nil: an optional input left out
 	x    *tensor.Tensor // input 0, or the one with the type of the operator, if it is a tensor
-	home *tensor.Stream // where to make what is made of no operand
-	out  []Value        // of the length that is wanted; the kernel sets them all
-	open bool           // the kernel may want more outputs than the fewest
+	home *tensor.Stream // stream of outputs that depend on no operand
+	out  []Value        // as long as the wanted outputs; the kernel sets them all
+	open bool           // the kernel may want more than the minimum number of outputs
 
 	ctx      context.Context
 	hook     *func(NodeReport)
-	session  *Session       // nil: constants are worked out, or a model is explained
-	far      *tensor.Stream // the session's, or the one that stands in for it in a plan
+	session  *Session       // nil: constants are being computed, or a model explained
+	far      *tensor.Stream // the session's stream, or its stand-in in a plan
 	captures bool           // the run is recorded by Capture
 	profile  *Profile       // nil: nodes are not measured
 
-	noText   bool             // strings are those of a plan, which does not know them
-	last     []bool           // of each input: nobody uses it after this call
+	noText   bool             // strings belong to a plan, which does not know them
+	last     []bool           // per input: nobody uses it after this call
 	mayDefer bool             // output 0 may be pending
 	into     *tensor.Tensor   // the memory that the caller named for output 0
-	later    []*tensor.Tensor // what lies in its buffer, and later steps use
+	later    []*tensor.Tensor // tensors in its buffer that later steps use
 	temps    []*tensor.Tensor // to be released after the call
-	taken    int64            // of the process's budget, until the end of the call
-	sent     int64            // bytes of operands that were brought from the host to a device
-	fetched  int64            // bytes of operands that were brought from a device to the host
-	parts    int              // that the output was put together from
-	depth    int              // of the pendings that became parts
-	forced   int64            // bytes of pendings that had to be made first
-	put      int64            // bytes of elements that indices put in their places
-	// compacted is how many bytes of operands were made contiguous for an engine.
+	taken    int64            // of the process's memory budget, until the end of the call
+	sent     int64            // bytes of operands copied from the host to a device
+	fetched  int64            // bytes of operands copied from a device to the host
+	parts    int              // number of parts that formed the output
+	depth    int              // nesting depth of the pendings that became parts
+	forced   int64            // bytes of pendings that had to be assembled first
+	put      int64            // bytes of elements written at indices
+	// compacted is the number of operand bytes made contiguous for an engine.
 	compacted int64
 }
 
-// Run runs one operator of an opset on its inputs; nil stands for an optional
-// input left out. Inputs stay the caller's; outputs are the caller's to release.
-// What has no operand to take a stream from, such as a Constant, is made on
-// tensor.Host. A Split makes as many outputs as it is given sizes, or as its
-// attribute num_outputs says; without either, one.
+// Run runs one operator of an opset on its inputs; nil stands for an omitted optional
+// input. The caller keeps the inputs and must release the outputs. An operator without
+// operands, such as Constant, makes its output on tensor.Host. A Split makes as many
+// outputs as it has sizes, or as its attribute num_outputs says; without either, one.
 func Run(op string, v Opset, attrs Attrs, inputs ...Value) ([]Value, error) {
 	d, err := lookup(op, v)
 	if err != nil {
@@ -65,11 +64,11 @@ func Run(op string, v Opset, attrs Attrs, inputs ...Value) ([]Value, error) {
 	return c.out, nil
 }
 
-// dry reports whether the call is of a plan.
+// dry reports whether the call belongs to a plan.
 func (c *call) dry() bool { return c.session != nil && c.far != c.session.stream }
 
-// one runs an operator that has a function of its own, on a tensor: without what a call
-// by name allocates.
+// one runs an operator that has its own function, on a tensor, without the allocations of a
+// call by name.
 func one(op string, v Opset, x *tensor.Tensor, run func(*definition) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
 	d, err := lookup(op, v)
 	if err != nil {
@@ -122,7 +121,7 @@ func (c *call) run(k kernel) error {
 	return c.do(k)
 }
 
-// do runs the kernel. After an error there is no output.
+// do runs the kernel. After an error there are no outputs.
 func (c *call) do(k kernel) error {
 	d := c.d
 	err := k(c)
@@ -147,7 +146,7 @@ func (c *call) do(k kernel) error {
 	return nil
 }
 
-// take counts memory that the call needs on the host until its end.
+// take reserves host memory that the call needs until its end.
 func (c *call) take(bytes int64) error {
 	err := budget.Process().Take(c.d.name, bytes)
 	if err == nil {
@@ -156,14 +155,14 @@ func (c *call) take(bytes int64) error {
 	return err
 }
 
-// checkFirst checks the type of the input that has the operator's: only Identity takes
-// what is no tensor.
+// checkFirst checks the type of the input that has the operator's type. Only Identity
+// accepts values that are not tensors.
 func (c *call) checkFirst() error {
 	switch v := c.in[c.d.typed].(type) {
 	case *tensor.Tensor:
 		c.x = v
 		if c.d.host&1 == 1 {
-			return nil // a shape: who reads it checks it
+			return nil // a shape: its reader checks it
 		}
 		return c.d.checkType(v.DType())
 	case *pending:
@@ -176,8 +175,8 @@ func (c *call) checkFirst() error {
 	return c.d.invalid("%s is given; a tensor is needed", describe(c.in[c.d.typed]))
 }
 
-// checkContainer checks a sequence or an optional. Where ONNX takes them, their
-// tensors are of the types of opset 5.
+// checkContainer checks a sequence or an optional. Where ONNX allows them, the types of
+// their tensors are those of opset 5.
 func (d *definition) checkContainer(kind containers, v Value) error {
 	if d.containers&kind == 0 {
 		for _, later := range operators[d.op] {
@@ -206,7 +205,8 @@ func (c *call) set(t *tensor.Tensor, err error) error {
 	return nil
 }
 
-// cleanedUp adds the error of a clean-up to the one that it follows, which fail names.
+// cleanedUp joins err with the error of a clean-up, if there is one. Otherwise err keeps
+// its type, which fail needs.
 func cleanedUp(err, after error) error {
 	if after == nil {
 		return err
@@ -214,7 +214,7 @@ func cleanedUp(err, after error) error {
 	return errors.Join(err, after)
 }
 
-// view returns a view of x by a layout, or the error of making that.
+// view returns a view of x with layout l, or err if it is set.
 func (d *definition) view(x *tensor.Tensor, l layout.Layout, err error) (*tensor.Tensor, error) {
 	if err != nil {
 		return nil, err
@@ -222,9 +222,8 @@ func (d *definition) view(x *tensor.Tensor, l layout.Layout, err error) (*tensor
 	return x.WithLayout(d.name, l)
 }
 
-// fail names the operator that err is from, with the type and shape of its
-// input, if that is a tensor. Only run, do and one call it: what they call returns errors
-// without.
+// fail adds the operator and the type and shape of its input, if that is a tensor, to err.
+// Only run, do and one call it: functions that they call return errors without that prefix.
 func (d *definition) fail(x *tensor.Tensor, err error) error {
 	if x == nil {
 		return err
@@ -235,7 +234,7 @@ func (d *definition) fail(x *tensor.Tensor, err error) error {
 		// A layout's own error starts with the same shape.
 		return layout.Errorf(e.Kind, op, "%s", strings.TrimPrefix(e.Msg, shape+": "))
 	}
-	if strings.HasPrefix(err.Error(), d.name) { // the tensor named it
+	if strings.HasPrefix(err.Error(), d.name) { // the tensor already named it
 		return err
 	}
 	return fmt.Errorf("%s: %w", op, err)

@@ -10,21 +10,20 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
-// A Captured is a run that can be repeated, on the same inputs and outputs, with new
-// elements in the inputs. One call gives the device all copies (on CUDA: a graph);
-// the host has no other work.
+// A Captured is a run that can be repeated on the same inputs and outputs, with new
+// elements in the inputs. One call queues all copies on the device (on CUDA: a graph); the
+// host has no other work.
 type Captured struct {
-	inputs  []*tensor.Tensor // references of its own
+	inputs  []*tensor.Tensor // own references
 	outputs Values
 	replay  device.Replay
 }
 
-// Capture makes a Captured of a run on the inputs, without running anything yet.
-// Their shapes, and what is worked out from them on the host, stay as they are
-// now. Devices that cannot replay work give ErrUnsupported. Only what runs on the
-// session's stream can be replayed: a node that moves elements between host and
-// device, or that takes an input of another stream, is an error. Nobody else may
-// use the session's stream meanwhile.
+// Capture records a run on the inputs without running it. The shapes of the inputs, and the
+// values that the host computes from them, stay fixed. Devices that cannot replay work
+// return ErrUnsupported. Only work on the session's stream can be replayed: a node that
+// moves elements between host and device, or that uses an input of another stream, is an
+// error. Nobody else may use the session's stream during Capture.
 func (s *Session) Capture(ctx context.Context, inputs Values, options ...RunOption) (c *Captured, err error) {
 	const op = "Session.Capture"
 	if s == nil {
@@ -43,8 +42,8 @@ func (s *Session) Capture(ctx context.Context, inputs Values, options ...RunOpti
 	}()
 	for _, v := range inputs {
 		x, ok := v.(*tensor.Tensor)
-		if !ok || x == nil { // what is given away is the run's
-			continue // no node reads its elements: of what is no tensor, only Identity takes it
+		if !ok || x == nil { // inputs given away belong to the run
+			continue // no node reads its elements: only Identity accepts non-tensors
 		}
 		if x, err = x.Retain(); err != nil {
 			return c, err
@@ -71,8 +70,8 @@ func (c *Captured) Run() error {
 	return c.replay.Run()
 }
 
-// Outputs returns the outputs, which stay c's: what is in them is undefined
-// before the first Run, and changes with each.
+// Outputs returns the outputs, which c owns. Their elements are undefined before the first
+// Run and change with each Run.
 func (c *Captured) Outputs() Values { return c.outputs }
 
 // Close waits for the work and releases the outputs.

@@ -17,45 +17,45 @@ type compiler struct {
 	p     *program
 	model *model.Model
 	graph *model.Graph
-	// explains: the session is not to run. What cannot be is opaque, and of constants
-	// only those that the host reads are loaded.
+	// explains: the session is not meant to run. Nodes that cannot run are opaque, and only
+	// constants that the host reads are loaded.
 	explains bool
 	provider Provider              // nil: none
-	declared map[string]model.Type // of the graph's values, for a provider
-	depth    int                   // of the graph, in nodes of others
-	lacking  []string              // operators that graphs in nodes lack, one for each node
-	nodes    []*unit               // in the order in which they run
-	maker    map[string]*unit      // of each value that a node makes
+	declared map[string]model.Type // types of the graph's values, for a provider
+	depth    int                   // nesting depth of the graph
+	lacking  []string              // operators missing in nested graphs, one entry per node
+	nodes    []*unit               // in execution order
+	maker    map[string]*unit      // the node that makes each value
 	uses     map[string][]use
 	slots    map[string]int
-	large    map[string]bool // constants of more elements than the host calculates with
-	// hostSlots are the slots of the host's copies of constants that the device
-	// has too.
+	large    map[string]bool // constants of more elements than the host computes with
+	// hostSlots are the slots of the host's copies of constants that are also on the
+	// device.
 	hostSlots map[string]int
 }
 
-// unit is a node on its way to being a step.
+// unit is a node before it becomes a step.
 type unit struct {
 	node     *model.Node
-	index    int // in the file
+	index    int // in the file's list of nodes
 	in       []string
 	outs     []string // "": not wanted
 	d        *definition
 	kernel   kernel        // or, if it has no inputs:
-	constant *model.Tensor // what it makes
+	constant *model.Tensor // its output
 	single   uint          // inputs: see markSingles
-	host     bool          // what it makes is wanted on the host, or is made there anyway
-	missing  string        // the name of its operator, if nothing here runs it
+	host     bool          // its output is wanted on the host, or is made there anyway
+	missing  string        // its operator's name, if nothing here runs it
 	trouble  error         // why it is opaque, though its operator is known
-	captured []string      // by its bodies: they are the last of its inputs
-	engine   *foreign      // which runs it
-	group    []int         // nodes of the file that it stands for, if the engine runs them whole
+	captured []string      // by its bodies: they are its last inputs
+	engine   *foreign      // runs the node
+	group    []int         // nodes of the file that it replaces, if the engine runs them whole
 
-	next int  // while sorting: the input to look at next
-	done bool // and whether it is sorted
+	next int  // while sorting: the next input to visit
+	done bool // already sorted
 }
 
-// use is one input of a unit; a nil unit is the graph's output.
+// use is one input of a unit; a nil unit stands for the graph's output.
 type use struct {
 	unit  *unit
 	input int
@@ -67,7 +67,7 @@ func invalidGraph(format string, args ...any) error {
 
 func (u *unit) String() string { return nodeLabel(u.index, u.node.OpType, u.node.Name) }
 
-// nodeLabel names a node in errors, in the words of the file.
+// nodeLabel names a node in errors as the file does.
 func nodeLabel(index int, op, name string) string {
 	if name != "" {
 		return fmt.Sprintf("node %d (%s %s)", index, quote.Plain(op), quote.Name(name))
@@ -75,7 +75,7 @@ func nodeLabel(index int, op, name string) string {
 	return fmt.Sprintf("node %d (%s)", index, quote.Plain(op))
 }
 
-// compile makes a session of a model.
+// compile compiles a model into a program.
 func (c *compiler) compile(p *program, m *model.Model) error {
 	if m == nil || m.Graph == nil {
 		return invalidGraph("the model has none")
@@ -95,8 +95,8 @@ func (c *compiler) compile(p *program, m *model.Model) error {
 	return c.emit()
 }
 
-// sizeOfSession is about how many bytes of the host's memory a session of a graph takes
-// beside constants, and while it is compiled.
+// sizeOfSession estimates the bytes of host memory that a session of a graph needs, during
+// and after compilation, without its constants.
 func sizeOfSession(g *model.Graph) int64 {
 	const node, name = 1536, 192
 	names := len(g.Inputs) + len(g.Outputs) + len(g.Initializers) + len(g.SparseInitializers)
@@ -130,8 +130,8 @@ func (c *compiler) resolve() error {
 	return nil
 }
 
-// unknown finds what runs a node of an operator that is not known here: an engine, or of
-// an If the session.
+// unknown finds what runs a node whose operator is not known here: an engine or, for an If,
+// the session.
 func (c *compiler) unknown(u *unit) error {
 	if err := c.opaque(u); err != nil || c.explains {
 		return err
@@ -150,7 +150,7 @@ func (c *compiler) unknown(u *unit) error {
 	return err
 }
 
-// known finds the operator of a node that is ONNX's and known here.
+// known finds the operator of a node that is an ONNX operator known here.
 func (c *compiler) known(u *unit) error {
 	v, ok := c.model.Opsets[""]
 	if !ok {
@@ -168,7 +168,7 @@ func (c *compiler) known(u *unit) error {
 	return err
 }
 
-// opaque makes a node one of which nothing is known but the values it uses and makes.
+// opaque turns a node into one about which only its inputs and outputs are known.
 func (c *compiler) opaque(u *unit) (err error) {
 	name := u.node.OpType
 	if u.node.Domain != "" {
@@ -195,17 +195,17 @@ func (c *compiler) opaque(u *unit) (err error) {
 	return nil
 }
 
-// callee is what a node calls.
+// callee is the function or operator that a node calls.
 type callee struct{ domain, name, overload string }
 
 func calleeOf(domain, name, overload string) callee {
-	if domain == "ai.onnx" { // the other name of ""
+	if domain == "ai.onnx" { // an alias of ""
 		domain = ""
 	}
 	return callee{domain, name, overload}
 }
 
-// functionsOf returns the functions of a model.
+// functionsOf returns the model's functions.
 func functionsOf(m *model.Model) map[callee]bool {
 	functions := make(map[callee]bool, len(m.Functions))
 	for i := range m.Functions {
@@ -215,7 +215,8 @@ func functionsOf(m *model.Model) map[callee]bool {
 	return functions
 }
 
-// foreignName returns the name of a node's operator if there is no kernel for it, else "".
+// foreignName returns the name of a node's operator if there is no kernel for it, otherwise
+// "".
 func foreignName(n *model.Node, functions map[callee]bool) string {
 	name := n.OpType
 	if n.Domain != "" {
@@ -230,7 +231,7 @@ func foreignName(n *model.Node, functions map[callee]bool) string {
 	return ""
 }
 
-// checkMissing refuses a graph with operators that nothing here runs.
+// checkMissing refuses a graph whose operators nothing here runs.
 func (c *compiler) checkMissing() error {
 	missing := c.lacking
 	for _, u := range c.nodes {
@@ -262,7 +263,7 @@ func (c *compiler) nameValues() error {
 		c.slots[name] = len(c.slots)
 		return nil
 	}
-	unfilled := map[string]*model.Type{} // inputs, until an initializer is their default
+	unfilled := map[string]*model.Type{} // inputs that no initializer has given a default yet
 	for i := range c.graph.Inputs {
 		in := &c.graph.Inputs[i]
 		if err := name(in.Name, "an input"); err != nil {
@@ -321,8 +322,8 @@ func (c *compiler) nameValues() error {
 	return nil
 }
 
-// trimAbsent drops the empty names at the end of a list: optional inputs or
-// outputs left out.
+// trimAbsent removes the empty names at the end of a list: omitted optional inputs or
+// outputs.
 func trimAbsent(names []string) []string {
 	for len(names) > 0 && names[len(names)-1] == "" {
 		names = names[:len(names)-1]
@@ -330,7 +331,7 @@ func trimAbsent(names []string) []string {
 	return names
 }
 
-// link notes who uses each value.
+// link records the uses of each value.
 func (c *compiler) link() error {
 	for _, u := range c.nodes {
 		if n := len(u.in); n < u.d.inputs.min || n > u.d.inputs.max {
@@ -363,11 +364,11 @@ func (c *compiler) link() error {
 	return nil
 }
 
-// sort orders the nodes so that each comes after those that make its inputs,
-// and otherwise as in the file.
+// sort orders the nodes so that each follows the nodes that make its inputs, and otherwise
+// keeps the file's order.
 func (c *compiler) sort() error {
 	sorted := make([]*unit, 0, len(c.nodes))
-	var path []*unit // each but the first makes an input of the one before it
+	var path []*unit // each node but the first makes an input of its predecessor
 	for _, u := range c.nodes {
 		for path = append(path, u); len(path) > 0; {
 			u := path[len(path)-1]
@@ -383,7 +384,7 @@ func (c *compiler) sort() error {
 			u.next++
 			switch {
 			case maker == nil || maker.done:
-			case maker.next > 0: // it is on the path
+			case maker.next > 0: // already on the path
 				return invalidGraph("%v waits for its own output: there is a cycle", maker)
 			default:
 				path = append(path, maker)
@@ -394,12 +395,12 @@ func (c *compiler) sort() error {
 	return nil
 }
 
-// emit writes the program's steps: slots in place of names, and what each step
-// is the last to use.
+// emit writes the program's steps, with slots instead of names, and records the last use of
+// each value.
 func (c *compiler) emit() error {
 	p := c.p
 	p.slots = len(c.slots) + len(c.hostSlots)
-	made := make([]bool, p.slots) // by a node: the run owns it
+	made := make([]bool, p.slots) // by a node: owned by the run
 	for _, u := range c.nodes {
 		st := step{d: u.d, kernel: u.kernel, captured: u.captured, group: u.group, trouble: u.trouble, name: u.node.Name, index: u.index, outputs: u.outs, host: u.host, mayDefer: c.defers(u)}
 		for _, name := range u.outs {
@@ -436,8 +437,8 @@ func (c *compiler) emit() error {
 	return p.dropUnused()
 }
 
-// defers reports whether a node's output need not be made: its only user puts
-// its own output together, and can write this one's parts there.
+// defers reports whether a node's output can stay unmade: its only user assembles its own
+// output and can write this output's parts there.
 func (c *compiler) defers(u *unit) bool {
 	if len(u.outs) != 1 || len(c.uses[u.outs[0]]) != 1 {
 		return false

@@ -10,19 +10,19 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
-// Donate returns x as an input that a run may overwrite: where a node is the last to use it,
-// TensorScatter, ScatterND and ScatterElements write their updates into its memory instead of
-// copying it, if no other tensor has that memory and all work on it was the stream's. x is
-// released by the run, whether it succeeds or not; only after an error of the inputs
-// themselves it is still the caller's.
+// Donate returns x as an input that a run may overwrite. If the last node to use it is a
+// TensorScatter, ScatterND or ScatterElements, that node writes its updates into x's memory
+// instead of copying x, provided that no other tensor shares the memory and all work on it
+// was on the session's stream. The run releases x, whether it succeeds or fails; only after
+// an error in the inputs themselves does x still belong to the caller.
 func Donate(x *tensor.Tensor) Value { return donation{x} }
 
-// donation is an input that belongs to the run.
+// donation is an input that the run owns.
 type donation struct{ x *tensor.Tensor }
 
 func (d donation) Release() error { return d.x.Release() }
 
-// own takes the tensors that the caller gave.
+// own takes over the tensors that the caller gave away.
 func (p *program) own(r *run, inputs Values) (err error) {
 	const op = "Session.Run"
 	taken := make([]*tensor.Tensor, 0, len(r.given))
@@ -69,7 +69,7 @@ func (p *program) own(r *run, inputs Values) (err error) {
 	return nil
 }
 
-// mayOverwrite marks the given inputs whose last use a step is.
+// mayOverwrite marks the inputs given away whose last use is this step.
 func (r *run) mayOverwrite(st *step) {
 	r.last = append(r.last[:0], st.last...)
 	for k, slot := range st.in {
@@ -80,7 +80,7 @@ func (r *run) mayOverwrite(st *step) {
 	r.call.last = r.last
 }
 
-// giveUp releases a given input.
+// giveUp releases an input that was given away.
 func (r *run) giveUp(slot int) error {
 	i := slices.Index(r.given, slot)
 	if i < 0 {
@@ -92,7 +92,7 @@ func (r *run) giveUp(slot int) error {
 	return v.Release()
 }
 
-// letGo releases the given inputs that are left, and copies of outputs.
+// letGo releases the remaining inputs that were given away, and copies of outputs.
 func (r *run) letGo() error {
 	var errs []error
 	for _, slot := range r.given {

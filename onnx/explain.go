@@ -14,36 +14,35 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
-// An Explanation says what a session would do with each node of a model that it need not
-// be able to run.
+// An Explanation says what a session would do with each node of a model. The session need
+// not be able to run the model.
 type Explanation struct {
 	Nodes  []Explained `json:"nodes"`
 	Totals Totals      `json:"totals"`
 }
 
-// Outcome is what becomes of a node.
+// Outcome says how a session handles a node.
 type Outcome string
 
-// The outcomes.
 const (
 	IsView     Outcome = "view"        // nothing moves
 	IsCopy     Outcome = "copy"        // elements are written on the device
-	ViewUnless Outcome = "view unless" // what it depends on is in Why
+	ViewUnless Outcome = "view unless" // Why says what it depends on
 	IsElided   Outcome = "elided"      // not made: its user writes it into its own output
-	IsHost     Outcome = "host"        // worked out on the host: shapes
+	IsHost     Outcome = "host"        // computed on the host: shapes
 	IsConstant Outcome = "constant"    // loaded with the session
 	IsTransfer Outcome = "transfer"    // elements move between host and device
-	IsForeign  Outcome = "foreign"     // an engine's: its outputs are contiguous
-	IsWrong    Outcome = "wrong"       // it breaks a rule of its operator
+	IsForeign  Outcome = "foreign"     // run by an engine: its outputs are contiguous
+	IsWrong    Outcome = "wrong"       // violates a rule of its operator
 )
 
-// Unknown stands for a number of bytes that is not known.
+// Unknown stands for an unknown number of bytes.
 const Unknown = -1
 
-// Explained is what becomes of one node.
+// Explained is the outcome of one node.
 type Explained struct {
-	// Graph is empty for the model's graph, and for others the nodes and attributes that
-	// they are in: "node 3 (If).then_branch".
+	// Graph is empty for the model's graph. For nested graphs it is the path of nodes and
+	// attributes: "node 3 (If).then_branch".
 	Graph   string   `json:"graph,omitempty"`
 	Index   int      `json:"index"` // in the graph's list of nodes
 	Name    string   `json:"name,omitempty"`
@@ -52,30 +51,31 @@ type Explained struct {
 	Outputs []Typed  `json:"outputs"`
 	Outcome Outcome  `json:"outcome"`
 	Why     string   `json:"why,omitempty"`
-	// Bytes is what it copies on the device.
+	// Bytes is the number of bytes copied on the device.
 	Bytes int64 `json:"bytes"`
-	// Runtime is what ONNX Runtime's kernel of this operator copies.
+	// Runtime is the number of bytes that ONNX Runtime's kernel of this operator copies.
 	Runtime int64 `json:"onnx_runtime_bytes"`
 }
 
-// Typed is a value and what is known of its type: "float[batch,3,?]".
+// Typed is a value and its type as far as it is known: "float[batch,3,?]".
 type Typed struct {
 	Name string `json:"name,omitempty"`
 	Type string `json:"type"`
 }
 
-// Totals add up an explanation: each node of each graph once, however often it runs.
+// Totals are sums over an explanation. They count each node of each graph once, however
+// often it runs.
 type Totals struct {
 	Nodes     int `json:"nodes"`
 	Foreign   int `json:"foreign"`
-	Views     int `json:"views"` // and what is elided
+	Views     int `json:"views"` // including elided nodes
 	Copies    int `json:"copies"`
 	Unless    int `json:"view_unless"`
 	Host      int `json:"host"`
 	Constants int `json:"constants"`
 	Wrong     int `json:"wrong"`
-	// Bytes is what the nodes copy whose bytes are known; Uncounted is how many there are
-	// whose are not. Runtime and RuntimeUncounted are the same for ONNX Runtime.
+	// Bytes is the sum over nodes whose bytes are known; Uncounted is the number of the
+	// other nodes. Runtime and RuntimeUncounted are the same for ONNX Runtime.
 	Bytes            int64 `json:"bytes"`
 	Uncounted        int   `json:"uncounted"`
 	Runtime          int64 `json:"onnx_runtime_bytes"`
@@ -114,15 +114,15 @@ func (t *Totals) add(n *Explained) {
 // Assumptions complete what a model declares.
 type Assumptions struct {
 	Shapes map[string]layout.Shape // of inputs and other values
-	Dims   map[string]int64        // of extents that the model names
+	Dims   map[string]int64        // values of symbolic extents in the model
 }
 
-// Explain says what a session on the stream's device would do with each node, without
-// work or memory there. It takes any model whose graph holds together. Operators that
-// are not known here are opaque: their outputs are contiguous, of the types that given
-// and the model's value_info declare, or of the input's where the operator works element
-// by element. Where an extent remains unknown, the outcome is the operator's in general.
-// Graphs in attributes of nodes (If, Loop, Scan) are explained, too.
+// Explain says what a session on the stream's device would do with each node, without work
+// or memory there. It accepts any model with a consistent graph. Unknown operators are
+// opaque: their outputs are contiguous and have the types declared by given and the model's
+// value_info, or the input's type if the operator works element by element. If an extent
+// remains unknown, the outcome is the operator's general one. Graphs in attributes of nodes
+// (If, Loop, Scan) are explained too.
 func Explain(s *tensor.Stream, m *model.Model, given Assumptions) (*Explanation, error) {
 	const op = "Explain"
 	switch {
@@ -155,17 +155,17 @@ func Explain(s *tensor.Stream, m *model.Model, given Assumptions) (*Explanation,
 // explainer walks the graphs of a model.
 type explainer struct {
 	model  *model.Model
-	on     *tensor.Stream // dry
+	on     *tensor.Stream // a dry device
 	shapes map[string]layout.Shape
-	dims   map[string]int64 // of names
+	dims   map[string]int64 // by name
 	out    *Explanation
 	call   call
 	made   []Value
 	opened []*program
 }
 
-// checkGiven checks shapes against the inputs that they are of, and notes the extents
-// that the inputs' names get by them.
+// checkGiven checks the given shapes against the inputs, and records the values that they
+// imply for symbolic extents.
 func (e *explainer) checkGiven(op string) error {
 	known := e.names()
 	for name, shape := range e.shapes {
@@ -189,7 +189,7 @@ func (e *explainer) checkGiven(op string) error {
 		for k, d := range in.Type.Dims {
 			n, before := found[d.Param]
 			if found[d.Param] = shape[k]; before && n != shape[k] {
-				found[d.Param] = Unknown // real models give one name to extents that differ
+				found[d.Param] = Unknown // real models use one name for different extents
 			}
 		}
 	}
@@ -201,7 +201,7 @@ func (e *explainer) checkGiven(op string) error {
 	return nil
 }
 
-// names returns the values of the model's graph.
+// names returns the names of values in the model's graph.
 func (e *explainer) names() map[string]bool {
 	known := map[string]bool{}
 	for _, in := range e.model.Graph.Inputs {
@@ -215,7 +215,7 @@ func (e *explainer) names() map[string]bool {
 	return known
 }
 
-// hold keeps a value until the end.
+// hold keeps a value until the explanation ends.
 func (e *explainer) hold(v Value) Value {
 	if !absent(v) {
 		e.made = append(e.made, v)
@@ -236,7 +236,7 @@ func (e *explainer) close() error {
 
 // note adds a node to the explanation.
 func (e *explainer) note(n Explained) error {
-	const size = 1 << 10 // bytes, about
+	const size = 1 << 10 // bytes, approximately
 	if err := budget.TakeFor(budget.Process(), e.out, "the explanation", size+int64(len(n.Why))); err != nil {
 		return err
 	}

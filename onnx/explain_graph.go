@@ -14,7 +14,7 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
-// explained is a graph that is being walked.
+// explained is the state of one graph during the walk.
 type explained struct {
 	path     string
 	depth    int
@@ -22,12 +22,12 @@ type explained struct {
 	declared map[string]model.Type
 	program  *program
 	values   []Value
-	fixed    []bool // slots of constants, and of what is made of these alone
-	room     room   // for more of these
+	fixed    []bool // slots of constants, and of values made from these alone
+	room     room   // for more folded constants
 }
 
-// graph explains a graph and returns its outputs. inputs are the first of its own, and
-// around has what it captures.
+// graph explains a graph and returns its outputs. inputs are values for its first inputs,
+// and around holds the values that it captures.
 func (e *explainer) graph(path string, depth int, g *model.Graph, inputs []Value, around map[string]Value) ([]Value, error) {
 	if depth > maxNested {
 		return nil, invalidGraph("graphs lie in nodes of each other more than %d deep", maxNested)
@@ -85,7 +85,7 @@ func (e *explainer) bind(x *explained, inputs []Value, around map[string]Value) 
 		case own && i < len(inputs) && inputs[i] != nil:
 			v = inputs[i]
 		case own && p.optional && e.shapes[p.name] == nil:
-			continue // its default
+			continue // uses its default
 		case own || !ok:
 			v = e.value(p.name, p.typ, true)
 		}
@@ -145,7 +145,8 @@ func (x *explained) inputOf(slot int) string {
 	return ""
 }
 
-// folds reports whether a session works a node out when it is made, and notes that.
+// folds reports whether a session would compute a node at load time, and reserves room for
+// the result.
 func (x *explained) folds(st *step, ins []Value) bool {
 	for _, slot := range st.in {
 		if slot >= 0 && !x.fixed[slot] {
@@ -165,7 +166,7 @@ func (x *explained) folds(st *step, ins []Value) bool {
 	return true
 }
 
-// put gives the outputs of a node their slots.
+// put stores the outputs of a node in their slots.
 func (x *explained) put(st *step, outs []Value) {
 	for i, slot := range st.out {
 		if slot >= 0 && i < len(outs) {
@@ -174,7 +175,7 @@ func (x *explained) put(st *step, outs []Value) {
 	}
 }
 
-// home is where a step makes what it makes of no operand.
+// home returns the stream of outputs that depend on no operand.
 func (e *explainer) home(st *step) *tensor.Stream {
 	if st.host {
 		return tensor.Host()
@@ -182,8 +183,8 @@ func (e *explainer) home(st *step) *tensor.Stream {
 	return e.on
 }
 
-// try runs a node on the dry device. If it needs elements that are not known, its
-// outcome is guessed; out of memory is the only error.
+// try runs a node on the dry device. If the node needs unknown elements, its outcome is
+// guessed; out of memory is the only error.
 func (e *explainer) try(x *explained, st *step, ins []Value) (Explained, []Value, error) {
 	c := &e.call
 	*c = call{d: st.d, in: ins, out: make([]Value, len(st.out)), home: e.home(st), last: st.last, mayDefer: st.mayDefer, noText: true}
@@ -206,7 +207,7 @@ func (e *explainer) try(x *explained, st *step, ins []Value) (Explained, []Value
 	return n, c.out, nil
 }
 
-// report is what a node's report says.
+// report converts a node's report.
 func (x *explained) report(r NodeReport, st *step) Explained {
 	n := Explained{Graph: x.path, Index: r.Index, Name: r.Name, Op: r.Op, Why: r.Why, Outcome: r.Outcome()}
 	if st != nil {
@@ -221,13 +222,13 @@ func (x *explained) report(r NodeReport, st *step) Explained {
 	if n.Outcome == IsCopy {
 		n.Bytes = r.Bytes
 	}
-	if n.Outcome != IsHost { // which it is here if it is elided there
+	if n.Outcome != IsHost { // a node elided there has outcome host here
 		n.Runtime = r.RuntimeBytes()
 	}
 	return n
 }
 
-// Outcome is the node's verdict in a word.
+// Outcome returns the node's verdict as an Outcome.
 func (n NodeReport) Outcome() Outcome {
 	switch {
 	case n.Foreign:
@@ -246,7 +247,7 @@ func (n NodeReport) Outcome() Outcome {
 	return IsView
 }
 
-// guess explains a node of which not all inputs are known.
+// guess explains a node some of whose inputs are unknown.
 func (e *explainer) guess(x *explained, st *step, ins []Value, because string) (Explained, []Value) {
 	n := x.opening(st)
 	var dense bool
@@ -281,9 +282,9 @@ func (x *explained) opening(st *step) Explained {
 	return Explained{Graph: x.path, Index: st.index, Name: st.name, Op: st.d.name, Inputs: x.graph.Nodes[st.index].Inputs}
 }
 
-// outputs makes up the outputs of a node from what is declared, or else from its inputs. What
-// the host works out has elements that are not known, and is nowhere on the device, whatever
-// is declared of its type.
+// outputs makes placeholder outputs of a node from declared types or, if there are none,
+// from its inputs. Values computed on the host have unknown elements and are never on the
+// device, whatever their declared type.
 func (e *explainer) outputs(x *explained, st *step, ins []Value, dense bool) []Value {
 	outs := make([]Value, len(st.outputs))
 	types := e.typesBy(st, ins)
@@ -310,7 +311,8 @@ func (e *explainer) outputs(x *explained, st *step, ins []Value, dense bool) []V
 }
 
 // typesBy returns the types of a node's outputs by its operator's own rule, if the types of
-// all inputs are known: those whose strides are not are taken as contiguous. Else nil.
+// all inputs are known; inputs with unknown strides are treated as contiguous. Otherwise it
+// returns nil.
 func (e *explainer) typesBy(st *step, ins []Value) []model.Type {
 	if st.d.opaque {
 		return nil
@@ -341,7 +343,7 @@ func isUnknown(v Value) bool {
 	return ok
 }
 
-// foreign explains a node of an operator that is not known here, and its bodies.
+// foreign explains a node of an unknown operator, and its bodies.
 func (e *explainer) foreign(x *explained, st *step, ins []Value) error {
 	n := x.opening(st)
 	n.Outcome, n.Why = IsForeign, "an engine's: its outputs are contiguous"
@@ -382,7 +384,7 @@ func (e *explainer) foreign(x *explained, st *step, ins []Value) error {
 	return nil
 }
 
-// bodyInputs returns the inputs of a body that are the same in every iteration of a Loop.
+// bodyInputs returns the inputs of a body that stay the same in every iteration of a Loop.
 func bodyInputs(e *explainer, st *step, g *model.Graph) []Value {
 	if st.d.op != "Loop" || len(g.Inputs) < 2 {
 		return nil

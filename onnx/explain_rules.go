@@ -7,7 +7,7 @@ import (
 	"github.com/restride/restride/onnx/model"
 )
 
-// generally is what an operator does where the extents of its input are not known.
+// generally says what an operator does if the extents of its input are unknown.
 var generally = map[string]struct {
 	outcome Outcome
 	why     string
@@ -49,8 +49,8 @@ var generally = map[string]struct {
 // keepsOrder are the operators whose view of contiguous elements is contiguous.
 var keepsOrder = map[string]bool{"Identity": true, "Reshape": true, "Flatten": true, "Squeeze": true, "Unsqueeze": true}
 
-// sends reports whether a node on the device has operands that the host works out, beside
-// those that it reads there.
+// sends reports whether a node on the device has operands that the host computes, apart
+// from those that it reads on the host.
 func sends(st *step, ins []Value) bool {
 	for i, v := range ins {
 		if st.d.host>>i&1 == 0 && isOnHost(v) {
@@ -60,8 +60,8 @@ func sends(st *step, ins []Value) bool {
 	return false
 }
 
-// ruleOf returns what a node does whose inputs are not all known; dense: its outputs are
-// contiguous for certain.
+// ruleOf returns the outcome of a node some of whose inputs are unknown. dense means that
+// its outputs are certainly contiguous.
 func ruleOf(st *step, ins []Value) (outcome Outcome, why string, dense bool) {
 	d := st.d
 	if st.host {
@@ -83,14 +83,14 @@ func ruleOf(st *step, ins []Value) (outcome Outcome, why string, dense bool) {
 	return rule.outcome, rule.why, contiguous && keepsOrder[d.op]
 }
 
-// aliases are the operators whose output ONNX Runtime lays over the input.
+// aliases are the operators whose output shares memory with the input in ONNX Runtime.
 var aliases = map[string]bool{
 	"Identity": true, "Reshape": true, "Flatten": true, "Squeeze": true, "Unsqueeze": true,
 	"Shape": true, "Size": true, "Constant": true, "BitCast": true,
 }
 
-// RuntimeBytes returns what ONNX Runtime's kernel of the operator would write, for nodes
-// that are not an engine's: what Explained.Runtime is, of a run.
+// RuntimeBytes returns the number of bytes that ONNX Runtime's kernel of the operator would
+// write, for nodes not run by an engine: the counterpart of Explained.Runtime for a run.
 func (n NodeReport) RuntimeBytes() int64 {
 	if o := n.Outcome(); o == IsForeign || o == IsHost || o == IsConstant {
 		return 0
@@ -102,9 +102,9 @@ func (n NodeReport) RuntimeBytes() int64 {
 	return runtimeBytes(n.Op, outs)
 }
 
-// runtimeBytes returns what ONNX Runtime's kernel writes: it has no strides, so that all
-// that changes the order, Transpose, Slice, Concat, Expand and others, is a copy of the
-// whole output.
+// runtimeBytes returns the number of bytes that ONNX Runtime's kernel writes. It has no
+// strides, so every operator that changes the order (Transpose, Slice, Concat, Expand and
+// others) copies the whole output.
 func runtimeBytes(op string, outs []model.Type) int64 {
 	if name, _, _ := strings.Cut(op, "-"); aliases[name] {
 		return 0
@@ -120,8 +120,9 @@ func runtimeBytes(op string, outs []model.Type) int64 {
 	return total
 }
 
-// elementwise are operators, not all of them known here, whose output has the shape of
-// input 0; and of all inputs together, after broadcasting.
+// unary and broadcasting are elementwise operators, not all of them known here. The output
+// of unary ones has the shape of input 0; the output of broadcasting ones has the broadcast
+// shape of all inputs.
 var (
 	unary = words(`Abs Acos Acosh Asin Asinh Atan Atanh BatchNormalization BiasGelu Ceil Celu Clip Cos Cosh CumSum Dropout Elu
 		Erf Exp FastGelu Floor Gelu GroupNormalization HardSigmoid HardSwish InstanceNormalization LayerNormalization
@@ -130,7 +131,7 @@ var (
 		Softsign Sqrt Swish Tan Tanh ThresholdedRelu IsNaN IsInf Not Cast CastLike QuantizeLinear DequantizeLinear Identity`)
 	broadcasting = words(`Add And BitwiseAnd BitwiseOr BitwiseXor Div Equal Greater GreaterOrEqual Less LessOrEqual Max Mean
 		Min Mod Mul Or PRelu Pow Sub Sum Xor`)
-	// changesType are those whose elements are not of input 0's type.
+	// changesType are the operators whose output type differs from input 0's.
 	changesType = words(`Cast CastLike QuantizeLinear DequantizeLinear`)
 	tests       = words(`Equal Greater GreaterOrEqual Less LessOrEqual IsNaN IsInf`)
 )
@@ -143,7 +144,7 @@ func words(list string) map[string]bool {
 	return set
 }
 
-// inferred returns what follows of the type of an output from the inputs.
+// inferred returns what the inputs imply about the type of an output.
 func inferred(d *definition, ins []Value, output int) model.Type {
 	if len(ins) == 0 || ins[0] == nil || output > 0 && d.op != "Split" {
 		return model.Type{}
@@ -176,7 +177,7 @@ func inferred(d *definition, ins []Value, output int) model.Type {
 	return out
 }
 
-// together returns the extents that values broadcast to, as far as they are known.
+// together returns the broadcast extents of values, as far as they are known.
 func together(ins []Value) ([]model.Dim, bool) {
 	var out []model.Dim
 	for _, v := range ins {
@@ -194,7 +195,7 @@ func together(ins []Value) ([]model.Dim, bool) {
 			switch was := out[k]; {
 			case d.Value == 1, was == d:
 			case was.Value == 1, d.Value > 1:
-				out[k] = d // more than 1 is what both are
+				out[k] = d // an extent above 1 is the common one
 			case was.Value > 1:
 			default:
 				out[k] = model.Symbolic("")

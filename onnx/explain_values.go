@@ -6,14 +6,14 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
-// unknown stands for a value of which only a type is known, or not even that.
+// unknown stands for a value of which at most the type is known.
 type unknown struct {
 	typ   model.Type
-	dense bool // contiguous for certain
-	host  bool // worked out there
+	dense bool // certainly contiguous
+	host  bool // computed on the host
 }
 
-// isOnHost reports whether a value is one of the host's.
+// isOnHost reports whether a value is on the host.
 func isOnHost(v Value) bool {
 	switch v := v.(type) {
 	case *unknown:
@@ -24,10 +24,9 @@ func isOnHost(v Value) bool {
 	return false
 }
 
-// Release does nothing.
 func (*unknown) Release() error { return nil }
 
-// typeOf returns what is known of a value's type.
+// typeOf returns the type of a value as far as it is known.
 func typeOf(v Value) model.Type {
 	switch v := v.(type) {
 	case *unknown:
@@ -52,14 +51,14 @@ func typeOfShape(t layout.DType, dims []int64) model.Type {
 	return model.TensorOf(t, list...)
 }
 
-// bytesOf returns the bytes of a value, or Unknown.
+// bytesOf returns the size of a value in bytes, or Unknown.
 func bytesOf(t model.Type) int64 {
 	shape, ok := t.Shape()
 	if !ok || t.Kind != model.TensorType || !t.Elem.Valid() {
 		return Unknown
 	}
 	if t.Elem == layout.String {
-		t.Elem = layout.Complex128 // of the size of a Go string
+		t.Elem = layout.Complex128 // the size of a Go string
 	}
 	n, err := shape.Bytes(t.Elem)
 	if err != nil {
@@ -68,7 +67,7 @@ func bytesOf(t model.Type) int64 {
 	return n
 }
 
-// isDense reports whether a value is contiguous for certain.
+// isDense reports whether a value is certainly contiguous.
 func isDense(v Value) bool {
 	switch v := v.(type) {
 	case *unknown:
@@ -80,8 +79,8 @@ func isDense(v Value) bool {
 	return false
 }
 
-// completed returns a type with the shape that was given of a value, and with extents in place
-// of their names.
+// completed returns a type with the shape given for the value, and with symbolic extents
+// replaced by their values.
 func (e *explainer) completed(name string, t model.Type) model.Type {
 	if shape, ok := e.shapes[name]; ok && (t.Kind == model.TensorType || t.Kind == model.UnknownType) {
 		of := typeOfShape(t.Elem, shape)
@@ -96,19 +95,19 @@ func (e *explainer) completed(name string, t model.Type) model.Type {
 	return t
 }
 
-// value returns a value of a type: a tensor of the device, without elements, if all of the
-// type is known.
+// value returns a value of a type: a device tensor without elements if the type is fully
+// known.
 func (e *explainer) value(name string, t model.Type, dense bool) Value {
 	t = e.completed(name, t)
 	if shape, ok := t.Shape(); ok && dense && t.Elem.Valid() && t.Elem != layout.String && t.Kind == model.TensorType {
-		if x, err := tensor.Empty(e.on, t.Elem, shape...); err == nil { // else it is too large
+		if x, err := tensor.Empty(e.on, t.Elem, shape...); err == nil { // otherwise it is too large
 			return e.hold(x)
 		}
 	}
 	return &unknown{t, dense, false}
 }
 
-// declaredIn returns the types that a graph declares of its values.
+// declaredIn returns the types that a graph declares for its values.
 func declaredIn(g *model.Graph) map[string]model.Type {
 	types := map[string]model.Type{}
 	for _, list := range [][]model.ValueInfo{g.ValueInfo, g.Outputs, g.Inputs} {
@@ -121,7 +120,7 @@ func declaredIn(g *model.Graph) map[string]model.Type {
 	return types
 }
 
-// common returns what two values that may be in each other's place have in common.
+// common returns a value with the properties that a and b share; either may take its place.
 func (e *explainer) common(a, b Value) Value {
 	s, t := typeOf(a), typeOf(b)
 	if s.Kind != t.Kind || s.Elem != t.Elem || s.Kind != model.TensorType {

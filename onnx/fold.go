@@ -8,11 +8,12 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
-// folds are the operators, but for arithmetic, whose results are kept.
+// folds are the operators, besides arithmetic, whose results are kept.
 var folds = words("Concat Flatten Identity Reshape Shape Size Slice Split Squeeze Transpose Unsqueeze")
 
-// fold works out, once, what nodes make of constants alone, and keeps that as constants, in
-// all no more bytes than these have and smallFolds. Where it fails, runs do it, and say why.
+// fold computes the results of nodes that depend on constants alone, once, and keeps them
+// as constants. Together they need at most as many bytes as these constants plus
+// smallFolds. If it fails for a node, each run computes that node and reports the error.
 func (c *compiler) fold() error {
 	if c.explains {
 		return nil
@@ -24,7 +25,7 @@ func (c *compiler) fold() error {
 		r.values[k.slot] = k.value
 		room.grow(k.value)
 	}
-	for _, p := range s.inputs { // whose defaults are none in every run
+	for _, p := range s.inputs { // defaults are not constants: a run can replace them
 		r.values[p.slot] = nil
 		if p.host >= 0 {
 			r.values[p.host] = nil
@@ -44,7 +45,7 @@ func (c *compiler) fold() error {
 	return nil
 }
 
-// fold works a step out, if it is of constants, and there is room for its outputs.
+// fold computes a step if it depends on constants alone and there is room for its outputs.
 func (r *run) fold(s *program, st *step, left *room) (folded bool, err error) {
 	in := make([]Value, len(st.in))
 	for i, slot := range st.in {
@@ -93,7 +94,7 @@ func (r *run) fold(s *program, st *step, left *room) (folded bool, err error) {
 
 const whyFolded = "of constants alone: worked out once, with the session"
 
-// settle has outputs lie as constants do: a plan knows no other.
+// settle makes outputs contiguous, as constants are: a plan assumes that.
 func (r *run) settle(st *step) bool {
 	for _, slot := range st.out {
 		if slot < 0 {
@@ -116,7 +117,7 @@ func (r *run) settle(st *step) bool {
 	return true
 }
 
-// forget releases what a step has made.
+// forget releases the outputs of a step.
 func (r *run) forget(st *step) error {
 	var errs []error
 	for _, slot := range st.out {

@@ -2,18 +2,18 @@ package onnx
 
 import "github.com/restride/restride/layout"
 
-// room is how many bytes may still be made of constants, once, for all runs. Types alone
-// decide what has room, so that Explain, which does not know all elements, decides the same.
+// room is the number of bytes that may still be made from constants, once, for all runs. It
+// depends on types alone, so that Explain, which does not know all elements, decides alike.
 type room int64
 
-// smallFolds is how many bytes are folded whatever constants there are.
+// smallFolds is the number of bytes that may always be folded, without any constants.
 const smallFolds room = 1 << 20
 
-// grow adds a constant's bytes.
+// grow adds the size of a constant.
 func (r *room) grow(constant Value) { *r += room(max(bytesOf(typeOf(constant)), 0)) }
 
-// has reports whether an operator's outputs are sure to have room, of these inputs, and how
-// much they may need.
+// has reports whether an operator's outputs for these inputs certainly fit, and how many
+// bytes they may need.
 func (r room) has(d *definition, in []Value) (need room, ok bool) {
 	if d.opaque || len(in) == 0 || !folds[d.op] && !d.arithmetic {
 		return 0, false
@@ -22,7 +22,7 @@ func (r room) has(d *definition, in []Value) (need room, ok bool) {
 	return room(bytes), bytes != Unknown && room(bytes) <= r
 }
 
-// atMost returns how many bytes an operator that is folded makes at most, or Unknown.
+// atMost returns the maximum number of bytes that a folded operator makes, or Unknown.
 func (d *definition) atMost(in []Value) int64 {
 	switch {
 	case d.shapeOnly:
@@ -45,7 +45,8 @@ func (d *definition) atMost(in []Value) int64 {
 }
 
 // calculated is atMost for arithmetic. Operands are broadcast together; before opset 7, or
-// where that fails, the first has the shape. Reductions make elements of axes that have none.
+// if that fails, the result has the first operand's shape. Reductions can make elements
+// from axes of extent 0.
 func (d *definition) calculated(in []Value) int64 {
 	x := typeOf(in[0])
 	dims, ok := x.Shape()
@@ -71,7 +72,7 @@ func (d *definition) calculated(in []Value) int64 {
 	case "TopK":
 		each += 8
 	}
-	factors := layout.Shape{each, max(results-1, 1)} // one of each two operands
+	factors := layout.Shape{each, max(results-1, 1)} // one result for each two operands
 	for _, n := range dims {
 		factors = append(factors, max(n, 1))
 	}

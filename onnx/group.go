@@ -8,33 +8,34 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
-// A Grouper is a Provider that runs connected nodes whole.
+// A Grouper is a Provider that runs connected nodes as one unit.
 type Grouper interface {
 	Provider
-	// Group returns how the engine runs a group, or nil: then its nodes run one by one, by
-	// the Operators that Operator returned. A session asks for each group once, when it
-	// is known what runs on the host: inputs that a group wants there are brought there.
+	// Group returns how the engine runs a group. If it returns nil, the nodes run one at a
+	// time with the Operators that Operator returned. A session asks once for each group,
+	// after it has decided what runs on the host: inputs that a group wants there are
+	// copied there.
 	Group(g Group) (*Operator, error)
 }
 
-// Group is nodes for which the engine has operators: as many as values join and as can
-// run at once, with nothing between them that is not in the group. A group of whose values
-// nobody uses any is not asked for, and does not run.
+// Group is a set of nodes for which the engine has operators. It is a maximal connected set
+// that can run as one unit, with no other node in between. Groups whose outputs nobody uses
+// are not offered and do not run.
 type Group struct {
-	// Model has the nodes, in an order in which they can run, with their constants and the
-	// opsets and functions of the model. Its inputs and outputs are those of a Call, of the
-	// types that the model declares. What others than the group use is an output.
+	// Model has the nodes in an executable order, with their constants and the opsets and
+	// functions of the model. Its inputs and outputs match the Call's and have the types
+	// that the model declares. Its outputs are the values used outside the group.
 	Model  *model.Model
 	Stream *tensor.Stream // the session's
 }
 
-// group replaces the engine's nodes by groups of them, as far as it runs those.
+// group replaces the engine's nodes with groups of them, where the engine runs the group.
 func (c *compiler) group() error {
 	engine, ok := c.provider.(Grouper)
 	if !ok {
 		return nil
 	}
-	by := make(map[*unit]*unit, len(c.nodes)) // what is in the place of each; nil: nothing
+	by := make(map[*unit]*unit, len(c.nodes)) // replacement of each unit; nil: removed
 	constants := c.constants()
 	for _, members := range c.groups() {
 		m := c.modelOf(members, constants)
@@ -60,7 +61,7 @@ func (c *compiler) group() error {
 func (c *compiler) groups() [][]*unit {
 	index := make(map[*unit]int, len(c.nodes))
 	after, taken := make([][]int, len(c.nodes)), make([]bool, len(c.nodes))
-	for i, u := range c.nodes { // which are sorted
+	for i, u := range c.nodes { // sorted
 		index[u], taken[i] = i, u.engine != nil
 		for _, name := range u.in {
 			if maker := c.maker[name]; maker != nil {
@@ -70,7 +71,7 @@ func (c *compiler) groups() [][]*unit {
 		}
 	}
 	var groups [][]*unit
-	at := map[int]int{} // in groups
+	at := map[int]int{} // index into groups
 	for i, first := range partition(after, taken) {
 		if first == i {
 			at[i] = len(groups)
@@ -83,8 +84,8 @@ func (c *compiler) groups() [][]*unit {
 	return groups
 }
 
-// whole returns a unit that runs a group; nil: the engine does not, or nobody uses what it
-// makes.
+// whole returns a unit that runs a group, or nil if the engine does not run it or nobody
+// uses its outputs.
 func (c *compiler) whole(engine Grouper, members []*unit, m *model.Model) (*unit, error) {
 	if len(m.Graph.Outputs) == 0 {
 		return nil, nil
@@ -126,7 +127,7 @@ func namesOf(values []model.ValueInfo) []string {
 	return names
 }
 
-// modelOf returns a model of a group.
+// modelOf returns a model that contains the group.
 func (c *compiler) modelOf(members []*unit, constants map[string]any) *model.Model {
 	m := *c.model
 	m.Graph = &model.Graph{Name: "group"}
@@ -171,7 +172,7 @@ func (c *compiler) modelOf(members []*unit, constants map[string]any) *model.Mod
 	return &m
 }
 
-// relink puts groups in the place of their nodes.
+// relink puts the groups in place of their nodes.
 func (c *compiler) relink(by map[*unit]*unit) error {
 	var nodes []*unit
 	for _, u := range c.nodes {

@@ -20,8 +20,8 @@ func (c *call) tensor(i int, what string) (*tensor.Tensor, error) {
 	return nil, c.d.invalid("%s is %s; it must be a tensor", what, describe(c.in[i]))
 }
 
-// ints appends the values of input i to dst: a one-dimensional tensor of int64,
-// or of int32 too where that is allowed.
+// ints appends the values of input i to dst: a one-dimensional tensor of int64 or, if
+// int32s is set, int32.
 func (c *call) ints(dst []int64, i int, what string, int32s bool) ([]int64, error) {
 	t, err := c.tensor(i, what)
 	if err != nil {
@@ -44,9 +44,9 @@ func (c *call) ints(dst []int64, i int, what string, int32s bool) ([]int64, erro
 	return list, err
 }
 
-// floatInts appends the count values of input i to dst. Split-1 and Tile-1 declare
-// their counts and axes to be of the type of the data, which is a floating-point
-// one, and speak of int64: both are taken.
+// floatInts appends the count values of input i to dst. Split-1 and Tile-1 declare their
+// counts and axes with the floating-point type of the data, but describe them as int64:
+// both types are accepted.
 func (c *call) floatInts(dst []int64, i int, what string, count int) ([]int64, error) {
 	t, err := c.tensor(i, what)
 	if err != nil {
@@ -67,7 +67,7 @@ func (c *call) floatInts(dst []int64, i int, what string, count int) ([]int64, e
 	}
 	for k := range count {
 		v := numeric.Float(t.DType(), raw, int64(k))
-		if v != math.Trunc(v) || math.Abs(v) > 1<<53 { // a NaN is no whole number either
+		if v != math.Trunc(v) || math.Abs(v) > 1<<53 { // a NaN is not a whole number either
 			return nil, c.d.invalid("%s has the element %v, which is no whole number or too large", what, v)
 		}
 		dst = append(dst, int64(v))
@@ -96,8 +96,8 @@ func (c *call) scalarInt(i int, what string) (int64, error) {
 	return list[0], nil
 }
 
-// together brings the tensors to one device: if some are on tensor.Host and
-// others are not, those go where the others are.
+// together moves the tensors to one device: if some are on tensor.Host and others are not,
+// those on the host are copied to the others' device.
 func (c *call) together(ts []*tensor.Tensor) error {
 	home := tensor.Host()
 	for _, t := range ts {
@@ -113,7 +113,7 @@ func (c *call) together(ts []*tensor.Tensor) error {
 	return nil
 }
 
-// farther returns the one of two streams that is not tensor.Host, if there is.
+// farther returns whichever stream is not tensor.Host, if either is not.
 func farther(a, b *tensor.Stream) *tensor.Stream {
 	if a == tensor.Host() {
 		return b
@@ -121,8 +121,8 @@ func farther(a, b *tensor.Stream) *tensor.Stream {
 	return a
 }
 
-// await waits for the work on a tensor that the host is about to read, unless the run's context
-// ends before. Errors of the work are for the read.
+// await waits for the work on a tensor that the host is about to read, unless the run's
+// context ends first. The read reports errors of that work.
 func (c *call) await(t *tensor.Tensor) error {
 	if c.ctx == nil || c.ctx.Done() == nil || t.Stream().IsHost() {
 		return nil
@@ -143,8 +143,8 @@ func (c *call) awaitHost() error {
 	return nil
 }
 
-// bring returns t where it is, or, if it is on tensor.Host, a copy on home for
-// the time of the call.
+// bring returns t itself or, if t is on tensor.Host, a copy on home that is valid during
+// the call.
 func (c *call) bring(t *tensor.Tensor, home *tensor.Stream) (*tensor.Tensor, error) {
 	if t.Stream() != tensor.Host() || home == tensor.Host() {
 		return t, nil
@@ -158,8 +158,8 @@ func (c *call) bring(t *tensor.Tensor, home *tensor.Stream) (*tensor.Tensor, err
 	return y, nil
 }
 
-// moved notes that t's elements were used on another stream: to the host or from it
-// that is a transfer.
+// moved records the use of t's elements on another stream: between host and device that is
+// a transfer.
 func (c *call) moved(t *tensor.Tensor, to *tensor.Stream) {
 	n, _ := t.Shape().Bytes(t.DType()) // t exists: no overflow; strings stay on the host
 	switch {
@@ -170,8 +170,8 @@ func (c *call) moved(t *tensor.Tensor, to *tensor.Stream) {
 	}
 }
 
-// overwritable reports whether the elements of input i may be changed: nothing else
-// sees them, and none repeats.
+// overwritable reports whether the elements of input i may be overwritten: nothing else
+// uses them, and no element appears twice.
 func (c *call) overwritable(i int) bool {
 	t, ok := c.in[i].(*tensor.Tensor)
 	if !ok || i >= len(c.last) || !c.last[i] || !t.Unshared() {

@@ -17,15 +17,15 @@ type RunOption struct {
 	x      *tensor.Tensor
 }
 
-// Into has a run write an output into the caller's memory: the elements of x, a tensor of
+// Into makes a run write an output into the caller's memory: the elements of x, a tensor of
 // the output's type and shape on the session's stream. The output is another reference to
-// them. Nodes that put their output together, such as Concat, Pad and the Scatter family,
-// write it there at once and leave what is in its place already: an input that is x itself,
-// or of which x has the elements, as a cache that Concat makes longer. What other nodes make
-// is copied at the end of the run.
+// them. Nodes that assemble their output, such as Concat, Pad and the Scatter family, write
+// it there directly. They do not move elements that are already in place: an input that is
+// x itself, or a view of part of x, such as a cache that Concat extends. Outputs of other
+// nodes are copied at the end of the run.
 func Into(output string, x *tensor.Tensor) RunOption { return RunOption{output, x} }
 
-// name checks the memory that the caller names for outputs, and holds it for the run.
+// name checks the memory that the caller supplies for outputs, and holds it for the run.
 func (p *program) name(r *run, options []RunOption) error {
 	const op = "Session.Run"
 	r.into = slices.Grow(r.into[:0], len(p.outputs))[:len(p.outputs)]
@@ -69,7 +69,7 @@ func (p *program) name(r *run, options []RunOption) error {
 	return nil
 }
 
-// unname ends the hold on the memory of outputs.
+// unname releases the memory of outputs.
 func (r *run) unname() error {
 	var errs []error
 	for _, x := range r.into {
@@ -85,19 +85,19 @@ func meets(a, b *tensor.Tensor) bool {
 		return false
 	}
 	if a.DType().Bits() != b.DType().Bits() {
-		return true // as far as is known
+		return true // assume overlap
 	}
 	l, m := a.Layout(), b.Layout()
 	return l.Overlaps(&m)
 }
 
-// lies reports whether two tensors are the same elements in the same order.
+// lies reports whether two tensors have the same elements in the same order.
 func lies(a, b *tensor.Tensor) bool {
 	l, m := a.Layout(), b.Layout()
 	return a.Buffer() == b.Buffer() && a.DType() == b.DType() && l.Equal(&m)
 }
 
-// aim lets a step write to the memory of the output that it makes.
+// aim lets a step write to the caller's memory for its output.
 func (r *run) aim(p *program, i int) {
 	c := &r.call
 	for k, x := range r.into {
@@ -114,13 +114,13 @@ func (r *run) aim(p *program, i int) {
 	}
 }
 
-// graphsOutput is the end of slots that the caller gets.
+// graphsOutput is the end of slots that are outputs of the graph.
 const graphsOutput = math.MaxInt
 
-// target returns the parts of the call's output that are to be written to the memory that
-// the caller named for it: all but those that are in their place. false: the output is of
-// another form, or something that is still to be read lies there. all says that indices
-// choose what is written.
+// target returns the parts of the call's output that still have to be written to the memory
+// that the caller supplied: all except those already in place. It returns false if the
+// output has another form, or if that memory holds elements that are still to be read. all
+// means that indices choose what is written.
 func (c *call) target(s *tensor.Stream, t layout.DType, dims []int64, all bool, parts ...tensor.Part) ([]tensor.Part, bool) {
 	x := c.into
 	if x == nil || x.Stream() != s || x.DType() != t || !slices.Equal(x.Shape(), dims) {
@@ -153,7 +153,7 @@ func (c *call) target(s *tensor.Stream, t layout.DType, dims []int64, all bool, 
 	if all {
 		written = []layout.Layout{x.Layout()}
 		if len(left) == 0 {
-			operands = operands[1:] // input 0 is what is written to
+			operands = operands[1:] // input 0 is the output's memory
 		}
 	}
 	for _, v := range operands {
@@ -173,7 +173,7 @@ func (c *call) target(s *tensor.Stream, t layout.DType, dims []int64, all bool, 
 	return left, true
 }
 
-// guard copies outputs that the writing of others would change.
+// guard copies outputs that would be overwritten by writes to other outputs.
 func (p *program) guard(r *run) error {
 	for i := range r.into {
 		x, ok := r.values[p.outputs[i].slot].(*tensor.Tensor)
@@ -195,7 +195,7 @@ func (p *program) guard(r *run) error {
 	return nil
 }
 
-// place returns an output in the memory that the caller named for it.
+// place returns an output in the memory that the caller supplied for it.
 func (r *run) place(port *port, v Value, to *tensor.Tensor) (Value, error) {
 	x, ok := v.(*tensor.Tensor)
 	if !ok || x.DType() != to.DType() || !slices.Equal(x.Shape(), to.Shape()) {

@@ -10,13 +10,13 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
-// chunk is how much of an external tensor is in memory beside the device's
+// chunk is the number of bytes of an external tensor held in memory besides the device's
 // buffer.
 const chunk = 4 << 20
 
-// Load puts a tensor of a file on a stream's device. External data is read in
-// pieces, straight into the device's memory where that is the host's. Strings
-// go to tensor.Host if the device does not hold them.
+// Load puts a tensor of a file on a stream's device. External data is read in chunks,
+// directly into the device's memory if that is host memory. Strings are placed on
+// tensor.Host if the device cannot hold them.
 func Load(s *tensor.Stream, t *model.Tensor) (*tensor.Tensor, error) {
 	const op = "Load"
 	switch {
@@ -34,7 +34,7 @@ func Load(s *tensor.Stream, t *model.Tensor) (*tensor.Tensor, error) {
 	if t.External == nil {
 		return tensor.FromBytes(s, t.Type, t.Data, t.Dims...)
 	}
-	from, err := t.Open() // checks that the file has the bytes before any memory is taken
+	from, err := t.Open() // checks that the file has the bytes before allocating memory
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +132,7 @@ func elemOf(t *model.Type) layout.DType {
 	return t.Elem
 }
 
-// StoreValue returns a value in the form of a file: one transfer to the host for each tensor.
+// StoreValue converts a value to its file form: one transfer to the host for each tensor.
 func StoreValue(name string, v Value) (*model.Value, error) {
 	return storeValue("StoreValue", name, v, func(to *model.Value, x *tensor.Tensor) (err error) {
 		to.Tensor = &model.Tensor{Name: to.Name, Type: x.DType(), Dims: x.Shape()}
@@ -145,10 +145,10 @@ func StoreValue(name string, v Value) (*model.Value, error) {
 	})
 }
 
-// SaveValue writes a value to a data file, as in ONNX's test data. The elements are
-// read from the device as they are written, by pieces. A file that was there is
-// replaced at once or not at all; a value that takes more than 2 GiB, which is as
-// much as protobuf allows, is refused before anything is written.
+// SaveValue writes a value to a data file, in the format of ONNX's test data. It reads the
+// elements from the device in chunks while it writes. An existing file is replaced
+// atomically or left alone. A value of more than 2 GiB, protobuf's limit, is refused before
+// anything is written.
 func SaveValue(path, name string, v Value) error {
 	stored, err := storeValue("SaveValue", name, v, func(to *model.Value, x *tensor.Tensor) error {
 		to.Tensor, to.Source = &model.Tensor{Name: to.Name, Type: x.DType(), Dims: x.Shape()}, x
@@ -160,7 +160,7 @@ func SaveValue(path, name string, v Value) error {
 	return model.SaveValue(path, stored)
 }
 
-// storeValue gives a value the form of a file, its tensors by store.
+// storeValue converts a value to its file form, with store for its tensors.
 func storeValue(op, name string, v Value, store func(to *model.Value, x *tensor.Tensor) error) (*model.Value, error) {
 	out := &model.Value{Name: name}
 	var items []Value
@@ -194,11 +194,10 @@ func storeValue(op, name string, v Value, store func(to *model.Value, x *tensor.
 	return out, nil
 }
 
-// sizeOf returns how many bytes a tensor has once it is loaded; strings count 16
-// each.
+// sizeOf returns the size of a loaded tensor in bytes; a string counts as 16.
 func sizeOf(t *model.Tensor) (int64, error) {
 	if t.Type == layout.String {
-		return t.Dims.Bytes(layout.Complex128) // of the size of a Go string
+		return t.Dims.Bytes(layout.Complex128) // the size of a Go string
 	}
 	return t.Dims.Bytes(t.Type)
 }

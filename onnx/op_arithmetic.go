@@ -62,7 +62,7 @@ func init() {
 
 // binaryAttrs are the attributes of operators with two operands.
 type binaryAttrs struct {
-	fmod            bool // Mod: the sign is the dividend's
+	fmod            bool // Mod: the result has the dividend's sign
 	broadcast       bool // before opset 7
 	axis            int64
 	axisGiven, late bool // late: from opset 7
@@ -101,7 +101,7 @@ func prepareBinary(d *definition, attrs Attrs) (kernel, error) {
 	}, nil
 }
 
-// prepareExtreme prepares Min and Max, of any number of operands.
+// prepareExtreme prepares Min and Max, with any number of operands.
 func prepareExtreme(d *definition, _ Attrs) (kernel, error) {
 	return func(c *call) error {
 		xs, t, err := c.operands()
@@ -167,7 +167,7 @@ func (o of[T]) binary(d *definition, how binaryAttrs, a, b *tensor.Tensor) (*ten
 	return y, err
 }
 
-// calculation returns what an operator makes of two numbers. Integers wrap around, and
+// calculation returns an operator's function of two numbers. Integers wrap around, and
 // their division truncates.
 func (o of[T]) calculation(op string, fmod bool) func(a, b T) T {
 	switch op {
@@ -191,7 +191,7 @@ func (o of[T]) calculation(op string, fmod bool) func(a, b T) T {
 	if fmod {
 		return rest
 	}
-	return func(a, b T) T { // the sign is the divisor's
+	return func(a, b T) T { // the result has the divisor's sign
 		switch r := rest(a, b); {
 		case r == 0 && !o.isInteger():
 			return T(math.Copysign(0, float64(b)))
@@ -203,10 +203,10 @@ func (o of[T]) calculation(op string, fmod bool) func(a, b T) T {
 	}
 }
 
-// remainder is that of a truncating division of integers.
+// remainder is the remainder of truncating integer division.
 func remainder[T number](a, b T) T { return a - a/b*b }
 
-// test returns the comparison that an operator is; nil if it is none.
+// test returns the comparison that an operator performs, or nil if it is not a comparison.
 func (of[T]) test(op string) func(a, b T) bool {
 	switch op {
 	case "Equal":
@@ -238,13 +238,13 @@ func (of[T]) unary(d *definition, x *tensor.Tensor) (*tensor.Tensor, error) {
 		return each(d.name, x, func(a T) T { return -a })
 	case "Abs":
 		return each(d.name, x, func(a T) T {
-			if a <= 0 { // -0, too
+			if a <= 0 { // including -0
 				return 0 - a
 			}
 			return a
 		})
 	}
-	return each(d.name, x, func(a T) T { // Sign; of a NaN it is one
+	return each(d.name, x, func(a T) T { // Sign; the sign of NaN is NaN
 		switch {
 		case a > 0:
 			return 1

@@ -30,10 +30,10 @@ func init() {
 		like15.versions(change{15, numbers13}), like19.growing(19, 23, complexes...), like24.growing(24, MaxOpset, complexes...))
 }
 
-// cast makes a copy, or a view of elements that are of the type. device.Rounding has the
-// rules for values that the type does not have; up to opset 23, those of Legacy. Strings
-// live on the host: a cast to them is a transfer to the host first, and the result of a
-// cast from them stays there.
+// cast makes a copy, or a view if the elements already have the type. device.Rounding has
+// the rules for values outside the type's range; up to opset 23, Legacy's rules apply.
+// Strings are on the host: a cast to strings first transfers the elements to the host, and
+// the result of a cast from strings stays there.
 func cast(d *definition, x *tensor.Tensor, to layout.DType, how device.Rounding) (*tensor.Tensor, error) {
 	if err := d.checkTarget(to); err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func cast(d *definition, x *tensor.Tensor, to layout.DType, how device.Rounding)
 	return y, nil
 }
 
-// checkTarget checks the type to cast to: any that may be cast from.
+// checkTarget checks the type to cast to. It allows the types that can be cast from.
 func (d *definition) checkTarget(to layout.DType) error {
 	if !to.Valid() {
 		return d.invalid("%v is not an element type", to)
@@ -60,7 +60,7 @@ func (d *definition) checkTarget(to layout.DType) error {
 	return d.checkType(to)
 }
 
-// rounding reads saturate and round_mode, of those that the version has.
+// rounding reads saturate and round_mode, if the version has them.
 func (d *definition) rounding(attrs Attrs) (how device.Rounding, err error) {
 	how.Legacy = d.since < 24
 	saturate, err := d.boolAttr(attrs, "saturate", true)
@@ -84,9 +84,9 @@ func (d *definition) rounding(attrs Attrs) (how device.Rounding, err error) {
 	return how, nil
 }
 
-// target reads the attribute to: an element type's number, or in Cast-1 its name in
-// ONNX's DataType. Models of that time, ONNX's own test cases among them, have the
-// name in Cast-6, too.
+// target reads the attribute to: an element type's number or, in Cast-1, its name in ONNX's
+// DataType. Models from that period, including ONNX's own test cases, use the name in
+// Cast-6 too.
 func (d *definition) target(attrs Attrs) (layout.DType, error) {
 	var to layout.DType
 	var ok bool
@@ -116,8 +116,7 @@ func (d *definition) target(attrs Attrs) (layout.DType, error) {
 	return to, err
 }
 
-// typeNamed returns the type with a name of ONNX's DataType, which are those of
-// type strings in capitals.
+// typeNamed returns the type with a name of ONNX's DataType: the capitalized type string.
 func typeNamed(name string) layout.DType {
 	for _, t := range layout.DTypes() {
 		if strings.ToUpper(t.String()) == name {

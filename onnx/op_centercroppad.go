@@ -25,10 +25,11 @@ func prepareCenterCropPad(_ *definition, attrs Attrs) (kernel, error) {
 	}, nil
 }
 
-// centerCropPad gives axes, nil for all, the extents in shape: a longer axis keeps its
-// middle, a shorter one gets zeros on both sides; of an odd number, one more at the end.
+// centerCropPad changes the extents of axes (nil: all) to those in shape. A longer axis
+// keeps its middle, and a shorter one gets zeros on both sides. If the difference is odd,
+// the end changes by one more.
 func (c *call) centerCropPad(shape, axes []int64) error {
-	if len(axes) == 0 { // an empty attribute is one left out
+	if len(axes) == 0 { // an empty attribute means it is omitted
 		axes = nil
 	}
 	list, err := c.d.padAxes(axes, c.x.Rank())

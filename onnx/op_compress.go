@@ -36,9 +36,9 @@ func prepareCompress(d *definition, attrs Attrs) (kernel, error) {
 	}, nil
 }
 
-// compress gathers by the indices of the true conditions: a view where these have a
-// constant step. Elements behind the last condition are dropped. A nil axis flattens the
-// input first.
+// compress gathers the indices of the true conditions: a view if these have a constant
+// step. Elements beyond the last condition are dropped. A nil axis flattens the input
+// first.
 func (c *call) compress(conditions []bool, axis *int64) error {
 	x, at := c.x, 0
 	if axis == nil {

@@ -25,7 +25,7 @@ func prepareConcat(d *definition, attrs Attrs) (kernel, error) {
 	return func(c *call) error { return c.concat(axis) }, nil
 }
 
-// piece is an input of Concat: a tensor, or parts of one that was not made.
+// piece is an input of Concat: a tensor, or the parts of one that was not made.
 type piece struct {
 	*tensor.Tensor
 	pending *pending
@@ -62,7 +62,7 @@ func (c *call) concat(axis int64) error {
 	return c.assemble(home, elemOfValue(c.in[0]), dims, parts...)
 }
 
-// pieces returns the inputs, which are of one type.
+// pieces returns the inputs, which must have one type.
 func (c *call) pieces() ([]piece, error) {
 	pieces := make([]piece, len(c.in))
 	for i, v := range c.in {
@@ -110,7 +110,7 @@ func (c *call) join(home *tensor.Stream, dims layout.Shape, axis int, pieces []p
 				return nil, err
 			}
 			c.temps = append(c.temps, p.Tensor)
-			if p.pending.stream == home { // else it was put together on the host, to be sent
+			if p.pending.stream == home { // otherwise it was assembled on the host, to be sent
 				c.forced += p.Tensor.Verdict().Bytes
 			}
 		}

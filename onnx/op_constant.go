@@ -18,9 +18,9 @@ func init() {
 	v11, v12 := v1, v1
 	v11.attrs = append(v1.attrs[:1:1], "sparse_value")
 	v12.attrs = append(v11.attrs[:2:2], "value_float", "value_floats", "value_int", "value_ints", "value_string", "value_strings")
-	// The text of version 1 allows floating-point numbers only. Models of that
-	// time give Reshape-5 its int64 shape with it all the same, ONNX's own test
-	// cases among them: what version 9 allows is allowed from the start.
+	// The text of version 1 allows only floating-point types. However, models from that
+	// period, including ONNX's own test cases, use Constant for Reshape-5's int64 shape. So
+	// the types of version 9 are allowed from version 1 on.
 	register("Constant", v1.versions(change{1, types5}, change{9, types5}), v11.versions(change{11, types5}),
 		v12.versions(change{12, types5}, change{13, types13}), v12.growing(19, MaxOpset))
 }
@@ -33,7 +33,7 @@ func prepareConstant(d *definition, attrs Attrs) (kernel, error) {
 	return func(c *call) error { return c.set(Load(tensor.Host(), t)) }, nil
 }
 
-// readConstant reads the one attribute of a Constant.
+// readConstant reads the single attribute of a Constant.
 func readConstant(d *definition, attrs Attrs) (*model.Tensor, error) {
 	if err := d.checkAttrs(attrs); err != nil {
 		return nil, err
@@ -75,14 +75,14 @@ func (d *definition) value(a Attr) (*model.Tensor, error) {
 		return nil, err
 	}
 	for i, s := range t.Strings {
-		if !utf8.ValidString(s) { // as of a tensor's strings
+		if !utf8.ValidString(s) { // as in string tensors
 			return nil, d.invalid("attribute %s: string %d is not valid UTF-8", a.Name, i)
 		}
 	}
 	return t, nil
 }
 
-// literal makes a tensor of a number, a string or a list of such.
+// literal makes a tensor from a number, a string or a list of either.
 func literal(value any) (*model.Tensor, error) {
 	t := &model.Tensor{}
 	switch v := value.(type) {
@@ -106,10 +106,9 @@ func literal(value any) (*model.Tensor, error) {
 	return t, err
 }
 
-// dense fills a tensor with zeros but for the given values; op and what name the
-// sparse tensor in errors. Indices are either
-// linear, [n], or one row of coordinates per value, [n, rank]; they must be
-// in order, without repeats.
+// dense fills a tensor with zeros except for the given values; op and what name the sparse
+// tensor in errors. Indices are either linear, [n], or one row of coordinates per value,
+// [n, rank]; they must be sorted, without repeats.
 func dense(op, what string, s *model.SparseTensor) (*model.Tensor, error) {
 	t := &model.Tensor{Name: s.Values.Name, Type: s.Values.Type, Dims: s.Dims}
 	at, err := positions(op, what, s)
@@ -172,7 +171,7 @@ func positions(op, what string, s *model.SparseTensor) ([]int64, error) {
 		return refuse("values %v and indices %v%v of dims %v; indices must be int64 and of shape [n] or [n,%d] for n values",
 			s.Values.Dims, s.Indices.Type, s.Indices.Dims, s.Dims, rank)
 	}
-	if n > count { // n need not be the size of anything that is there: see [n,0]
+	if n > count { // n need not match any stored data: see [n,0]
 		return refuse("%d values for %d elements", n, count)
 	}
 	raw, err := s.Indices.Bytes()

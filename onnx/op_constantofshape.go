@@ -14,13 +14,13 @@ func init() {
 		base.versions(change{9, types5.without(without...)}, change{20, types19.without(without...)}), base.growing(21, MaxOpset, without...))
 }
 
-// element is what a tensor is filled with.
+// element is the fill value of a tensor.
 type element struct {
 	dtype layout.DType
 	bytes []byte // nil: zero
 }
 
-// element reads a tensor of one element; nil is the float 0.
+// element reads a tensor of one element; nil means float 0.
 func (d *definition) element(value *model.Tensor) (element, error) {
 	of := element{dtype: layout.Float32}
 	if value == nil {
@@ -58,7 +58,7 @@ func prepareConstantOfShape(d *definition, attrs Attrs) (kernel, error) {
 }
 
 func (c *call) constantOfShape(shape []int64, of element) error {
-	// Its output may be made later, but what cannot be is refused here.
+	// The output may be made later, but an impossible size is refused here.
 	if _, err := layout.Shape(shape).Bytes(of.dtype); err != nil {
 		return layout.Named(c.d.name, err)
 	}

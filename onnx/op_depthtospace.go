@@ -19,8 +19,8 @@ func init() {
 	register("SpaceToDepth", toDepth.versions(change{1, types5}, change{13, types13}), toDepthByMode.versions(change{28, types13}))
 }
 
-// rearrange is how an operator on [N,C,H,W] sees the elements of its input: the
-// extents to split them to, the order of these axes, and the result's extents.
+// rearrange describes an operator on [N,C,H,W]: the extents to split the input into, the
+// permutation of these axes, and the result's extents.
 type rearrange func(d *definition, in [4]int64, b int64, crd bool) (split [6]int64, perm [6]int, out [4]int64, err error)
 
 func prepareBlocks(apply rearrange) func(*definition, Attrs) (kernel, error) {
@@ -35,7 +35,7 @@ func prepareBlocks(apply rearrange) func(*definition, Attrs) (kernel, error) {
 		if b <= 0 {
 			return nil, d.invalid("blocksize is %d; it must be positive", b)
 		}
-		if b > 1<<31-1 { // so that its square fits 64 bits
+		if b > 1<<31-1 { // so that its square fits in 64 bits
 			return nil, layout.Errorf(device.ErrUnsupported, d.name, "blocksize is %d; the largest supported is %d", b, 1<<31-1)
 		}
 		mode, err := attrs.StrOr("mode", "DCR")
@@ -66,9 +66,8 @@ func prepareBlocks(apply rearrange) func(*definition, Attrs) (kernel, error) {
 	}
 }
 
-// depthToSpace moves channels to blocks of pixels, b by b: [N,C,H,W] becomes
-// [N,C/(b*b),H*b,W*b]. The channels of a block lie C/(b*b) apart, or with crd beside each
-// other.
+// depthToSpace moves channels into b by b blocks of pixels: [N,C,H,W] becomes
+// [N,C/(b*b),H*b,W*b]. The channels of a block are C/(b*b) apart or, with crd, adjacent.
 func depthToSpace(d *definition, in [4]int64, b int64, crd bool) (split [6]int64, perm [6]int, out [4]int64, err error) {
 	n, c, h, w := in[0], in[1], in[2], in[3]
 	if c%(b*b) != 0 {
@@ -84,7 +83,7 @@ func depthToSpace(d *definition, in [4]int64, b int64, crd bool) (split [6]int64
 	return split, perm, [4]int64{n, c / (b * b), h * b, w * b}, nil
 }
 
-// spaceToDepth is depthToSpace backwards.
+// spaceToDepth is the inverse of depthToSpace.
 func spaceToDepth(d *definition, in [4]int64, b int64, crd bool) (split [6]int64, perm [6]int, out [4]int64, err error) {
 	n, c, h, w := in[0], in[1], in[2], in[3]
 	for i, extent := range in[2:] {

@@ -14,8 +14,8 @@ func init() {
 	register("DynamicQuantizeLinear", d.versions(change{11, typeSet(0).with(layout.Float32)}))
 }
 
-// dynamicQuantize makes of 256 codes the range of the values and 0. The values are read on
-// the host for that: a transfer.
+// dynamicQuantize maps the range that covers the values and 0 to 256 codes. The host reads
+// the values for that: a transfer.
 func (c *call) dynamicQuantize() error {
 	x := c.x
 	if err := c.take(4 * x.Count()); err != nil {
@@ -26,7 +26,7 @@ func (c *call) dynamicQuantize() error {
 	}
 	values, err := tensor.Values[float32](x)
 	switch {
-	case errors.Is(err, dry.ErrRead): // a plan, whose tensors have no values
+	case errors.Is(err, dry.ErrRead): // a plan: its tensors have no values
 	case err != nil:
 		return err
 	}
@@ -50,9 +50,9 @@ func (c *call) dynamicQuantize() error {
 	return nil
 }
 
-// dynamicScale returns the scale and the zero point for values, among which NaNs do not
-// count: of only zeros, 1/255 and 0. Infinities make the scale infinite, and the zero
-// point 0.
+// dynamicScale returns the scale and the zero point for values. It ignores NaNs. If all
+// values are zeros, it returns 1/255 and 0. Infinities make the scale infinite, and the
+// zero point 0.
 func dynamicScale(values []float32) (scale float32, zero uint8) {
 	least, most := float32(0), float32(0)
 	for _, v := range values {

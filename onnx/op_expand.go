@@ -7,8 +7,8 @@ func init() {
 	register("Expand", expand.versions(change{8, types5}, change{13, types13}))
 }
 
-// expand broadcasts x and shape together, aligned at the last axis: where shape has a 1, or
-// no axis, the extent of x stays.
+// expand broadcasts x and shape together, aligned at the last axis: where shape has a 1 or
+// no axis, x's extent stays.
 func expand(d *definition, x *tensor.Tensor, shape []int64) (*tensor.Tensor, error) {
 	var few [2][8]int64
 	in := x.AppendDims(few[0][:0])

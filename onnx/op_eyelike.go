@@ -40,14 +40,14 @@ func prepareEyeLike(d *definition, attrs Attrs) (kernel, error) {
 	}, nil
 }
 
-// eye makes a matrix that is 1 on its k-th diagonal and 0 elsewhere: diagonal 0 is the main
-// one and 1 is above it.
+// eye makes a matrix with ones on diagonal k and zeros elsewhere. Diagonal 0 is the main
+// diagonal, and diagonal 1 is above it.
 func (c *call) eye(t layout.DType, k int64) error {
 	if c.x.Rank() != 2 {
 		return c.d.invalid("it takes a matrix: the input must have two axes")
 	}
 	dims := c.x.Shape()
-	k = min(max(k, -dims[0]), dims[1]) // beyond, there are no ones
+	k = min(max(k, -dims[0]), dims[1]) // there are no ones beyond that
 	row, column := max(-k, 0), max(k, 0)
 	n := min(dims[0]-row, dims[1]-column)
 	diagonal := func(whole layout.Layout) (layout.Layout, error) {
@@ -61,7 +61,7 @@ func (c *call) eye(t layout.DType, k int64) error {
 	return c.assemble(c.x.Stream(), t, dims, parts...)
 }
 
-// oneOf returns the bytes of the number 1, of a type of numbers or bool.
+// oneOf returns the bytes of 1 in a numeric type or bool.
 func oneOf(t layout.DType) []byte {
 	bits := uint64(1)
 	if f, ok := numeric.FloatFormatOf(t); ok {

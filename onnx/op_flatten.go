@@ -11,9 +11,8 @@ func init() {
 		flatten.versions(change{1, types1}, change{9, types5}, change{11, types5}, change{13, types13}), flatten.growing(21, MaxOpset))
 }
 
-// Flatten makes x a matrix (ONNX Flatten-1 to -25): the axes before axis are
-// the rows, the others the columns. axis lies in [0, rank], and from opset 11
-// in [-rank, rank].
+// Flatten turns x into a matrix (ONNX Flatten-1 to -25): the axes before axis are the rows,
+// the others the columns. axis is in [0, rank], and from opset 11 in [-rank, rank].
 func Flatten(x *tensor.Tensor, v Opset, axis int64) (*tensor.Tensor, error) {
 	return one("Flatten", v, x, func(d *definition) (*tensor.Tensor, error) { return flatten(d, x, axis) })
 }
@@ -26,7 +25,7 @@ func flatten(d *definition, x *tensor.Tensor, axis int64) (*tensor.Tensor, error
 	return x.Reshape(rows, cols)
 }
 
-// matrix returns the extents that a Flatten gives x.
+// matrix returns the extents of x after a Flatten.
 func matrix(d *definition, x *tensor.Tensor, axis int64) (rows, cols int64, err error) {
 	var dims [8]int64
 	shape := layout.Shape(x.AppendDims(dims[:0]))

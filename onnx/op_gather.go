@@ -32,8 +32,8 @@ func gatherElements(d *definition, x, indices *tensor.Tensor, axis int64) (*tens
 	return x.TakeAlong(at, indices, layout.OutOfRangeError)
 }
 
-// gatherND checks what ONNX asks for beyond GatherND of a tensor: from opset 12 there may be
-// batch axes.
+// gatherND checks the conditions that ONNX adds to the tensor's GatherND: batch axes are
+// allowed from opset 12.
 func gatherND(d *definition, x, indices *tensor.Tensor, batchDims int64) (*tensor.Tensor, error) {
 	if err := d.checkIndices(indices, layout.Int64); err != nil {
 		return nil, err
@@ -44,8 +44,8 @@ func gatherND(d *definition, x, indices *tensor.Tensor, batchDims int64) (*tenso
 	return x.GatherND(int(batchDims), indices, layout.OutOfRangeError)
 }
 
-// indexed checks an axis that may count from the end in every version, and that
-// there are indices.
+// indexed checks that indices are given and that axis, which may count from the end in
+// every version, is valid.
 func (d *definition) indexed(x, indices *tensor.Tensor, axis int64) (int, error) {
 	rank := x.Rank()
 	at, err := d.axisFrom(axis, -int64(rank), rank, rank-1)
@@ -55,7 +55,7 @@ func (d *definition) indexed(x, indices *tensor.Tensor, axis int64) (int, error)
 	return at, d.checkIndices(indices, layout.Int32, layout.Int64)
 }
 
-// checkIndices checks that indices are of one of two types.
+// checkIndices checks that indices have one of two types.
 func (d *definition) checkIndices(indices *tensor.Tensor, types ...layout.DType) error {
 	if t := indices.DType(); t != types[0] && t != types[len(types)-1] {
 		allowed := types[0].String()
@@ -67,9 +67,9 @@ func (d *definition) checkIndices(indices *tensor.Tensor, types ...layout.DType)
 	return nil
 }
 
-// picks returns input 0 and the indices, input 1. Where only the indices are on a
-// stream, the other goes there, if it can hold strings: to read indices back would
-// be to wait for them.
+// picks returns input 0 and the indices, input 1. If only the indices are on a stream,
+// input 0 is copied there, if the stream can hold strings: reading the indices back would
+// mean waiting for them.
 func (c *call) picks() (x, indices *tensor.Tensor, err error) {
 	indices, ok := c.in[1].(*tensor.Tensor)
 	if !ok {
@@ -82,7 +82,7 @@ func (c *call) picks() (x, indices *tensor.Tensor, err error) {
 	return x, indices, err
 }
 
-// prepareGather prepares a gather that has one attribute, which is 0 if left out.
+// prepareGather prepares a gather with one attribute, 0 by default.
 func prepareGather(attr string, apply func(d *definition, x, indices *tensor.Tensor, value int64) (*tensor.Tensor, error)) func(*definition, Attrs) (kernel, error) {
 	return func(d *definition, attrs Attrs) (kernel, error) {
 		value, err := attrs.IntOr(attr, 0)

@@ -1,7 +1,7 @@
 package onnx
 
-// opIdentity is the operator's name, and the operation of further references that a
-// session hands out.
+// opIdentity is the operator's name, and the operation name for additional references that
+// a session returns.
 const opIdentity = "Identity"
 
 func init() {

@@ -9,14 +9,15 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
-// branch is a graph of an If: its inputs are what it takes from the graph around it.
+// branch is a graph of an If. Its inputs are the values that it captures from the enclosing
+// graph.
 type branch struct {
 	*program
 	attr  string
-	takes []int // which inputs of the node
+	takes []int // indices of the node's inputs
 }
 
-// branches compiles the graphs of an If that no engine has.
+// branches compiles the graphs of an If that no engine runs.
 func (c *compiler) branches(u *unit) error {
 	u.missing = ""
 	u.d.inputs.min, u.d.host, u.d.chooses = 1, 1, true
@@ -67,12 +68,12 @@ func (c *compiler) branch(u *unit, attr string, g *model.Graph) (*branch, error)
 	for _, name := range captured {
 		b.takes = append(b.takes, len(u.in)-len(u.captured)+slices.Index(u.captured, name))
 	}
-	c.p.bodies = append(c.p.bodies, b.program) // closed with it, whatever follows
+	c.p.bodies = append(c.p.bodies, b.program) // closed with c.p, even after errors
 	inner := &compiler{provider: c.provider, depth: c.depth + 1}
 	return b, inner.compile(b.program, within(c.model, g, captured))
 }
 
-// condition returns the condition of an If, one element.
+// condition returns the condition of an If, which has one element.
 func (c *call) condition() (bool, error) {
 	x, err := c.tensor(0, "the condition")
 	if err != nil {
@@ -85,7 +86,7 @@ func (c *call) condition() (bool, error) {
 	return err == nil && v[0], err
 }
 
-// call runs the branch within a call of its node.
+// call runs the branch within the call of its node.
 func (b *branch) call(c *call, path string) error {
 	inputs := Values{}
 	for i, k := range b.takes {
@@ -124,7 +125,7 @@ func (b *branch) call(c *call, path string) error {
 	return nil
 }
 
-// joined is the rest of the path of a graph within a graph.
+// joined returns the rest of a nested graph's path.
 func joined(path string) string {
 	if path == "" {
 		return ""

@@ -12,8 +12,8 @@ func init() {
 	register("NonZero", d.versions(change{9, types5}, change{13, types13}))
 }
 
-// prepareNonZero prepares the indices of the elements that are not zero: a row for each
-// axis, in row-major order.
+// prepareNonZero prepares the indices of the nonzero elements: one row per axis, in
+// row-major order.
 func prepareNonZero(d *definition, _ Attrs) (kernel, error) {
 	return func(c *call) error {
 		x, err := c.toHost(c.x)
@@ -52,7 +52,7 @@ func prepareNonZero(d *definition, _ Attrs) (kernel, error) {
 	}, nil
 }
 
-// nonZero returns which elements of a tensor on the host are not zero or empty.
+// nonZero returns, for each element of a host tensor, whether it is not zero or empty.
 func nonZero(op string, x *tensor.Tensor) ([]bool, error) {
 	var set *tensor.Tensor
 	var err error
@@ -69,6 +69,6 @@ func nonZero(op string, x *tensor.Tensor) ([]bool, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = set.Release() }() // on the host: no error
+	defer func() { _ = set.Release() }() // on the host: never an error
 	return tensor.Values[bool](set)
 }

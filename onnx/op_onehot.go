@@ -34,7 +34,7 @@ func prepareOneHot(_ *definition, attrs Attrs) (kernel, error) {
 	}, nil
 }
 
-// oneDepth reads input 1: a number of any type.
+// oneDepth reads input 1: a number of any numeric type.
 func (c *call) oneDepth() (int64, error) {
 	depth, err := c.tensor(1, "the depth")
 	if err != nil {
@@ -56,9 +56,10 @@ func (c *call) oneDepth() (int64, error) {
 	return list[0], nil
 }
 
-// oneHot makes an axis of the given depth for each index, off but at the index. Negative
-// indices count from the end, in version 9, too; others out of range are off all along the
-// axis. Indices of other types than int32 and int64 are converted to int64 as Cast does it.
+// oneHot adds an axis of the given depth with the off value everywhere except at the index.
+// Negative indices count from the end, in version 9 too. An index out of range gives the
+// off value along the whole axis. Indices of types other than int32 and int64 are converted
+// to int64 with the rules of Cast.
 func (c *call) oneHot(depth int64, values *tensor.Tensor, axis int64) error {
 	x := c.x
 	at, err := c.d.axisFrom(axis, -int64(x.Rank())-1, x.Rank()+1, x.Rank())

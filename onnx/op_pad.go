@@ -20,7 +20,7 @@ func init() {
 		v18.versions(change{18, types13}, change{19, types13}), v18.growing(21, MaxOpset))
 }
 
-// typesPad11 are numbers only.
+// typesPad11 has numeric types only.
 var typesPad11 = types1.with(layout.Int8, layout.Int16, layout.Int32, layout.Int64, layout.Uint8, layout.Uint16, layout.Uint32, layout.Uint64)
 
 // padMode reads the attribute mode.
@@ -95,7 +95,7 @@ func preparePad(d *definition, attrs Attrs) (kernel, error) {
 	}, nil
 }
 
-// element reads the one element of a tensor of the type of x, if it is needed.
+// element reads the single element of a tensor of x's type, if it is needed.
 func (c *call) element(value *tensor.Tensor, what string, needed bool) ([]byte, error) {
 	if value.DType() != c.x.DType() {
 		return nil, c.d.invalid("%s is %v; it must be of the type of the input", what, value.DType())
@@ -116,7 +116,7 @@ func (c *call) element(value *tensor.Tensor, what string, needed bool) ([]byte, 
 	return value.Bytes()
 }
 
-// floatBytes returns a number as an element of a floating-point type.
+// floatBytes returns the bytes of a number in a floating-point type.
 func floatBytes(t layout.DType, v float32) ([]byte, error) {
 	x, err := tensor.FromHost([]float32{v})
 	if err != nil {
@@ -131,7 +131,7 @@ func floatBytes(t layout.DType, v float32) ([]byte, error) {
 	return y.Bytes()
 }
 
-// padLists is a Pad of the call's first input.
+// padLists pads the call's first input.
 func (c *call) padLists(mode tensor.PadMode, pads, axes []int64, fill []byte) error {
 	list, err := c.d.padAxes(axes, c.x.Rank())
 	if err != nil {
@@ -152,7 +152,7 @@ func (c *call) padLists(mode tensor.PadMode, pads, axes []int64, fill []byte) er
 	return c.pad(mode, to, fill)
 }
 
-// padAxes returns the listed axes, or all for nil, none of them negative or twice.
+// padAxes returns the listed axes, or all for nil. It refuses negative and repeated axes.
 func (d *definition) padAxes(axes []int64, rank int) ([]int, error) {
 	var list []int
 	if axes == nil {

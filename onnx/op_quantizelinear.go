@@ -46,22 +46,22 @@ func init() {
 	register("QuantizeLinear", to)
 }
 
-// quantizedTypes are those that a version of QuantizeLinear makes.
+// quantizedTypes are the output types of each version of QuantizeLinear.
 var quantizedTypes = map[Opset]typeSet{}
 
-// linear is what a node of either operator has in attributes. A scale of one element is for
-// the whole input; otherwise there is one for each index of the axis, or for each block of
+// linear holds the attributes of either operator. A scale of one element applies to the
+// whole input; otherwise there is one for each index of the axis, or for each block of
 // elements along it.
 type linear struct {
 	d           *definition
 	axis        int64
 	block       int64
-	output      layout.DType // Invalid: it is not given
-	precision   layout.DType // and this
+	output      layout.DType // Invalid: not given
+	precision   layout.DType // Invalid: not given
 	unsaturated bool
 }
 
-// linear checks and reads them.
+// linear checks and reads the attributes.
 func (d *definition) linear(attrs Attrs) (l linear, err error) {
 	l.d = d
 	if l.axis, err = attrs.IntOr("axis", 1); err != nil {
@@ -90,8 +90,8 @@ func (d *definition) linear(attrs Attrs) (l linear, err error) {
 	return l, err
 }
 
-// typeAttr reads an attribute that is the number of one of some types; Invalid: it is left
-// out, or 0.
+// typeAttr reads an attribute that is the number of an allowed type. It returns Invalid if
+// the attribute is omitted or 0.
 func (d *definition) typeAttr(attrs Attrs, name string, allowed typeSet) (layout.DType, error) {
 	number, err := attrs.IntOr(name, 0)
 	if err != nil || number == 0 {
@@ -103,8 +103,8 @@ func (d *definition) typeAttr(attrs Attrs, name string, allowed typeSet) (layout
 	return layout.DType(number), nil
 }
 
-// terms checks the scale and the zero point, and returns them in shapes that expand to x's,
-// or to that of its blocks.
+// terms checks the scale and the zero point, and returns them in shapes that expand to x's
+// shape or to the shape of its blocks.
 func (l *linear) terms(x, scale, zero *tensor.Tensor) (terms [2]*tensor.Tensor, blocks tensor.Blocks, err error) {
 	d := l.d
 	if scale == nil {
@@ -148,7 +148,7 @@ func (l *linear) terms(x, scale, zero *tensor.Tensor) (terms [2]*tensor.Tensor, 
 	return terms, blocks, nil
 }
 
-// released passes on a result, when some tensors are released.
+// released releases temps and then returns y and err.
 func released(y *tensor.Tensor, err error, temps ...*tensor.Tensor) (*tensor.Tensor, error) {
 	for _, t := range temps {
 		err = cleanedUp(err, t.Release())
@@ -159,8 +159,7 @@ func released(y *tensor.Tensor, err error, temps ...*tensor.Tensor) (*tensor.Ten
 	return y, nil
 }
 
-// termDims returns the extents that make a scale's shape expand to that of x, or of its
-// blocks.
+// termDims returns the extents that make a scale expand to the shape of x or of its blocks.
 func (l *linear) termDims(x, scale layout.Shape, count int64) (dims []int64, blocks tensor.Blocks, err error) {
 	d := l.d
 	switch {
@@ -193,7 +192,7 @@ func (l *linear) termDims(x, scale layout.Shape, count int64) (dims []int64, blo
 	return want, tensor.Blocks{Axis: axis, Size: l.block}, nil
 }
 
-// dequantize returns (x - zero) * scale, by the arithmetic of device.Scaling.
+// dequantize returns (x - zero) * scale, with the arithmetic of device.Scaling.
 func (l *linear) dequantize(x, scale, zero *tensor.Tensor) (*tensor.Tensor, error) {
 	d := l.d
 	if zero != nil && zero.DType() != x.DType() {
@@ -216,8 +215,8 @@ func (l *linear) dequantize(x, scale, zero *tensor.Tensor) (*tensor.Tensor, erro
 	return released(y, err, terms[:]...)
 }
 
-// quantize returns round(x / scale) + zero in the type of zero or, without it, of the
-// attribute output_dtype. Of zeros of 8-bit floats the type counts alone: they are 0. The
+// quantize returns round(x / scale) + zero in the type of zero or, without zero, of the
+// attribute output_dtype. Zero points in 8-bit floats only set the type: they are 0. The
 // quotient is rounded to the type precision, by default the scale's from opset 19 on.
 func (l *linear) quantize(x, scale, zero *tensor.Tensor) (*tensor.Tensor, error) {
 	d := l.d

@@ -17,8 +17,8 @@ func init() {
 	register("Range", d.versions(change{11, types}), v27.versions(change{27, types.with(layout.Float16, layout.BFloat16)}))
 }
 
-// prepareRange prepares the numbers start, start+delta, ... that are before limit. They
-// are worked out on the host, and are shape arithmetic mostly; halves as float.
+// prepareRange prepares the numbers start, start+delta, ... before limit. The host computes
+// them, mostly as part of shape arithmetic; half precision is returned as float.
 func prepareRange(d *definition, attrs Attrs) (kernel, error) {
 	stash, err := attrs.IntOr("stash_type", int64(layout.Float32))
 	if err != nil {
@@ -67,12 +67,12 @@ func (o of[T]) sequence(start, limit, delta *tensor.Tensor) (*tensor.Tensor, err
 	}
 	for i := range out {
 		by := T(i) * v[2]
-		out[i] = v[0] + T(by) // rounded twice on every processor
+		out[i] = v[0] + T(by) // no fused multiply-add: two roundings on every processor
 	}
 	return tensor.FromHost(out, n)
 }
 
-// steps returns how many numbers there are from start by delta before limit.
+// steps returns the length of the sequence from start in steps of delta before limit.
 func (o of[T]) steps(start, limit, delta T) (int64, error) {
 	if delta == 0 || delta != delta {
 		return 0, layout.Errorf(device.ErrInvalid, "Range", "delta is %v", delta)

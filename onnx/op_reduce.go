@@ -21,8 +21,8 @@ func init() {
 	}
 }
 
-// prepareReduce reads the axes from an attribute, or where the version has them there,
-// from input 1. None are all, unless noop_with_empty_axes is set.
+// prepareReduce reads the axes from an attribute or, in versions that have them there, from
+// input 1. No axes means all, unless noop_with_empty_axes is set.
 func prepareReduce(d *definition, attrs Attrs) (kernel, error) {
 	axes, _, err := attrs.Ints("axes")
 	if err != nil {
@@ -39,7 +39,7 @@ func prepareReduce(d *definition, attrs Attrs) (kernel, error) {
 	return func(c *call) error {
 		axes := axes
 		if c.has(1) {
-			var err error // this run's: others may go on at once
+			var err error // local to this run: others may run concurrently
 			if axes, err = c.ints(nil, 1, "axes", false); err != nil {
 				return err
 			}
@@ -76,7 +76,7 @@ func (c *call) reduce(axes []int64, keep bool) error {
 			dims = append(dims, 1)
 		}
 		last = append(last, i)
-		run *= n // no more than 64 bits hold: x exists
+		run *= n // fits in 64 bits, because x exists
 	}
 	x, err := c.operand(c.x)
 	if err != nil {
@@ -89,8 +89,8 @@ func (c *call) reduce(axes []int64, keep bool) error {
 	return c.setAs(0, c.x.DType(), y, err)
 }
 
-// reduce takes floats together as float64. Of no elements the sum is 0, the product 1,
-// and the greatest the least value that the type has.
+// reduce accumulates floats as float64. For no elements the sum is 0, the product 1, and
+// the maximum the type's least value.
 func (o of[T]) reduce(d *definition, x *tensor.Tensor, run int64, dims []int64) (*tensor.Tensor, error) {
 	lowest, highest := o.limits()
 	f := func(run []T) T {

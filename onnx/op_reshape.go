@@ -14,10 +14,10 @@ func init() {
 		v14.versions(change{14, types13}), v14.growing(19, MaxOpset))
 }
 
-// Reshape gives x the extents in shape (ONNX Reshape-1 to -25): one -1 at most
-// is computed; 0 copies x's extent at that position, unless Int("allowzero", 1) is
-// given (from opset 14), which makes it an empty axis. The result is a view
-// where strides can express it, else a contiguous copy.
+// Reshape gives x the extents in shape (ONNX Reshape-1 to -25). At most one extent may be
+// -1, which is computed. A 0 copies x's extent at that position; with Int("allowzero", 1),
+// from opset 14, it is an extent of 0. The result is a view where strides can express it,
+// otherwise a contiguous copy.
 func Reshape(x *tensor.Tensor, v Opset, shape []int64, attrs ...Attr) (*tensor.Tensor, error) {
 	return one("Reshape", v, x, func(d *definition) (*tensor.Tensor, error) {
 		if err := d.checkAttrs(attrs); err != nil {
@@ -35,7 +35,7 @@ func Reshape(x *tensor.Tensor, v Opset, shape []int64, attrs ...Attr) (*tensor.T
 }
 
 func reshape(d *definition, x *tensor.Tensor, shape []int64, allowZero bool) (*tensor.Tensor, error) {
-	var few [8]int64 // enough for most: the call allocates the result only
+	var few [8]int64 // enough for most shapes: the call then allocates only the result
 	dims, err := extents(few[:0], d, x, shape, allowZero)
 	if err != nil {
 		return nil, err
@@ -43,14 +43,14 @@ func reshape(d *definition, x *tensor.Tensor, shape []int64, allowZero bool) (*t
 	return x.Reshape(dims...)
 }
 
-// extents appends the extents that a Reshape gives x to dst.
+// extents appends x's extents after a Reshape to dst.
 func extents(dst []int64, d *definition, x *tensor.Tensor, shape []int64, allowZero bool) ([]int64, error) {
 	var few [8]int64
 	return layout.InferReshape(dst, d.name, x.AppendDims(few[:0]), shape, !allowZero)
 }
 
-// prepareReshape1 reads the shape from an attribute. The other one,
-// consumed_inputs, was a hint to early executors and means nothing.
+// prepareReshape1 reads the shape from an attribute. The other attribute, consumed_inputs,
+// was a hint to early executors and is ignored.
 func prepareReshape1(d *definition, attrs Attrs) (kernel, error) {
 	shape, ok, err := attrs.Ints("shape")
 	if err != nil {
@@ -77,7 +77,7 @@ func prepareReshape(d *definition, attrs Attrs) (kernel, error) {
 	}, nil
 }
 
-// reshape is a Reshape of the call's first input.
+// reshape reshapes the call's first input.
 func (c *call) reshape(shape []int64, allowZero bool) error {
 	var few [8]int64
 	dims, err := extents(few[:0], c.d, c.x, shape, allowZero)

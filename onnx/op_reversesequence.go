@@ -34,8 +34,8 @@ func prepareReverseSequence(d *definition, attrs Attrs) (kernel, error) {
 	}, nil
 }
 
-// reverseSequence reverses the first lengths[i] elements of each batch i. A view if no
-// length is above 1, or all are the whole axis.
+// reverseSequence reverses the first lengths[i] elements of each batch i. The result is a
+// view if no length is above 1, or if all equal the axis's extent.
 func (c *call) reverseSequence(batch, time int, lengths []int64) error {
 	if c.x.Rank() < 2 {
 		return c.d.invalid("the input must have two axes or more: batches and time")
@@ -95,7 +95,7 @@ func (c *call) reverseSequence(batch, time int, lengths []int64) error {
 	return c.assemble(c.x.Stream(), c.x.DType(), whole.Shape(), parts...)
 }
 
-// ordered is a length to reverse, 0 if that changes nothing.
+// ordered returns the length to reverse, or 0 if reversing changes nothing.
 func ordered(length int64) int64 {
 	if length == 1 {
 		return 0

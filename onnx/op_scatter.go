@@ -54,7 +54,7 @@ func prepareScatterND(d *definition, attrs Attrs) (kernel, error) {
 	}, nil
 }
 
-// reduction reads the attribute of what becomes of an element and its updates.
+// reduction reads the attribute that says how elements and updates are combined.
 func (d *definition) reduction(attrs Attrs) (device.Reduction, error) {
 	name, err := attrs.StrOr("reduction", "none")
 	if err != nil || name == "none" {
@@ -97,7 +97,7 @@ func (c *call) scatterND(indices, updates *tensor.Tensor, how device.Reduction) 
 // put writes updates to y.
 type put func(y, indices, updates *tensor.Tensor) error
 
-// scatter makes output 0 of the call: input 0, or a copy of it, to which put writes.
+// scatter makes output 0 of the call: input 0 or a copy of it, updated with put.
 func (c *call) scatter(indices, updates *tensor.Tensor, put put) error {
 	both := []*tensor.Tensor{c.x, updates}
 	if err := c.together(both); err != nil {
@@ -126,7 +126,7 @@ func (c *call) scatter(indices, updates *tensor.Tensor, put put) error {
 	return c.set(y, nil)
 }
 
-// puts notes that elements were put where indices say.
+// puts records elements written at indices.
 func (c *call) puts(elements *tensor.Tensor) {
 	n, _ := elements.Shape().Bytes(elements.DType()) // they exist: no overflow; strings have no size
 	c.put += n

@@ -12,10 +12,10 @@ func init() {
 	register("Size", size.versions(change{1, types5}, change{13, types13}), size.growing(19, MaxOpset))
 }
 
-// Shape returns x's extents as an int64 tensor of one axis on tensor.Host (ONNX
-// Shape-1 to -25), without touching x's elements or its stream. From opset 15,
-// Int("start", i) and Int("end", j) select the axes [i, j): negative ones count
-// from the end, and both are clamped; start beyond end gives no axes.
+// Shape returns x's extents as an int64 tensor of one axis on tensor.Host (ONNX Shape-1 to
+// -25), without touching x's elements or its stream. From opset 15, Int("start", i) and
+// Int("end", j) select the axes [i, j). Negative values count from the end, and both are
+// clamped; start beyond end selects no axes.
 func Shape(x *tensor.Tensor, v Opset, attrs ...Attr) (*tensor.Tensor, error) {
 	out, err := Run("Shape", v, attrs, x)
 	if err != nil {
@@ -43,7 +43,7 @@ func prepareShape(d *definition, attrs Attrs) (kernel, error) {
 	}, nil
 }
 
-// clampAxis resolves an axis that may count from the end and lie outside.
+// clampAxis resolves an axis that may count from the end, and clamps it.
 func clampAxis(axis, rank int64) int64 {
 	if axis < 0 {
 		axis += rank
@@ -53,7 +53,7 @@ func clampAxis(axis, rank int64) int64 {
 
 func prepareSize(*definition, Attrs) (kernel, error) {
 	return func(c *call) error {
-		none, err := c.x.Extents(0, 0) // not of a released tensor
+		none, err := c.x.Extents(0, 0) // fails if the tensor was released
 		if err != nil {
 			return err
 		}

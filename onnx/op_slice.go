@@ -10,14 +10,14 @@ func init() {
 	byInput := definition{inputs: arity{3, 5}, host: 1<<1 | 1<<2 | 1<<3 | 1<<4, prepare: prepareSlice}
 	register("Slice", byAttr.versions(change{1, types5}), byInput.versions(change{10, types5}, change{11, types5}, change{13, types13}))
 
-	// DynamicSlice was an experiment on the way from Slice-1 to Slice-10. Such
+	// DynamicSlice was an experimental step from Slice-1 to Slice-10. Experimental
 	// operators had no versions: it runs at every opset.
 	dynamic := definition{inputs: arity{3, 4}, host: byInput.host, prepare: prepareSlice}
 	register("DynamicSlice", dynamic.versions(change{1, types5}))
 }
 
-// slice keeps every step-th element of each listed axis, as ONNX clamps starts and ends. nil
-// axes are 0, 1, 2, ...; nil steps are all 1.
+// slice keeps every step-th element of each listed axis, with starts and ends clamped as in
+// ONNX. nil axes are 0, 1, 2, ...; nil steps are all 1.
 func slice(d *definition, x *tensor.Tensor, starts, ends, axes, steps []int64) (*tensor.Tensor, error) {
 	rank, n := x.Rank(), len(starts)
 	for _, list := range []struct {
@@ -63,7 +63,7 @@ func prepareSlice1(d *definition, attrs Attrs) (kernel, error) {
 		if !ok && name != "axes" {
 			return nil, d.invalid("attribute %s is missing", name)
 		}
-		if len(values) > 0 || name != "axes" { // empty axes are axes left out
+		if len(values) > 0 || name != "axes" { // empty axes mean omitted axes
 			lists[i] = values
 		}
 	}

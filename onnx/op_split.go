@@ -19,9 +19,9 @@ func init() {
 		base.versions(change{13, types13}), byNumber.versions(change{18, types13}))
 }
 
-// prepareSplit prepares all versions: sizes are an attribute, an input or either.
+// prepareSplit prepares all versions: sizes come from an attribute, an input or either.
 func prepareSplit(d *definition, attrs Attrs) (kernel, error) {
-	axis, err := attrs.IntOr("axis", 0) // the text of version 1 has no default: as in version 2
+	axis, err := attrs.IntOr("axis", 0) // the text of version 1 has no default; use version 2's
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +34,7 @@ func prepareSplit(d *definition, attrs Attrs) (kernel, error) {
 		return nil, err
 	}
 	return func(c *call) error {
-		sizes := sizes // of this call: others may go on at once
+		sizes := sizes // local to this call: others may run concurrently
 		if c.has(1) {
 			switch {
 			case counted:
@@ -48,7 +48,7 @@ func prepareSplit(d *definition, attrs Attrs) (kernel, error) {
 			}
 		}
 		switch {
-		case c.has(1) || len(sizes) > 0: // an empty attribute is one left out
+		case c.has(1) || len(sizes) > 0: // an empty attribute means it is omitted
 			return c.split(axis, sizes)
 		case !counted && d.since >= 18:
 			return d.invalid("neither input split nor attribute num_outputs is given; one of them must be")
@@ -78,7 +78,7 @@ func (c *call) splitSizes() ([]int64, error) {
 	return c.floatInts(few[:0], 1, "split", n)
 }
 
-// outputs makes n outputs, if the kernel may say how many there are.
+// outputs makes room for n outputs, if the kernel may choose their number.
 func (c *call) outputs(n int64) (err error) {
 	if c.open && n > 0 {
 		c.out, err = budget.Make[Value](budget.Process(), c.d.name, n)
@@ -86,8 +86,8 @@ func (c *call) outputs(n int64) (err error) {
 	return err
 }
 
-// splitAxis resolves the axis. ONNX's own shape inference lets it count from the
-// end in Split-2, as models of that time do.
+// splitAxis resolves the axis. ONNX's own shape inference lets it count from the end in
+// Split-2, and models from that period do so.
 func (c *call) splitAxis(axis int64) (int, error) {
 	rank := c.x.Rank()
 	if c.d.since == 2 && axis < 0 && axis >= -int64(rank) {
@@ -121,7 +121,7 @@ func (c *call) split(axis int64, sizes []int64) error {
 	return nil
 }
 
-// splitEvenly cuts input 0 into parts of one size, but for the last one.
+// splitEvenly cuts input 0 into parts of equal size, except the last.
 func (c *call) splitEvenly(axis int64) error {
 	at, err := c.splitAxis(axis)
 	if err != nil {
@@ -138,7 +138,7 @@ func (c *call) splitEvenly(axis int64) error {
 		}
 	}
 	for i := range n {
-		from := i * size // no more than the extent
+		from := i * size // at most the extent
 		if err := c.cut(int(i), at, from, from+min(size, extent-from)); err != nil {
 			return err
 		}
@@ -146,7 +146,7 @@ func (c *call) splitEvenly(axis int64) error {
 	return nil
 }
 
-// cut makes output i of a window of input 0.
+// cut makes output i from a window of input 0.
 func (c *call) cut(i, axis int, from, to int64) error {
 	l, err := c.x.Layout().Slice(axis, from, to, 1)
 	y, err := c.d.view(c.x, l, err)
@@ -154,7 +154,7 @@ func (c *call) cut(i, axis int, from, to int64) error {
 		return err
 	}
 	c.out[i] = y
-	if n := len(c.out); i == 0 && n > 64 { // all are counted with the first
+	if n := len(c.out); i == 0 && n > 64 { // the first output accounts for all
 		return countItems(c.d.name, y, n)
 	}
 	return nil

@@ -6,7 +6,7 @@ func init() {
 	for _, op := range []struct {
 		name  string
 		apply withAxes
-		least int // inputs, once the axes are one of them
+		least int // number of inputs once the axes are an input
 	}{{"Squeeze", squeeze, 1}, {"Unsqueeze", unsqueeze, 2}} {
 		byAttr := definition{inputs: arity{1, 1}, attrs: []string{"axes"}, prepare: prepareAxes(op.apply)}
 		byInput := definition{inputs: arity{op.least, 2}, host: 1 << 1, prepare: prepareAxes(op.apply)}
@@ -15,10 +15,10 @@ func init() {
 	}
 }
 
-// squeeze removes axes of extent 1: the listed ones, or for nil all.
+// squeeze removes axes of extent 1: the listed ones or, for nil, all.
 func squeeze(d *definition, x *tensor.Tensor, axes []int64) (*tensor.Tensor, error) {
-	// An empty input names none: nothing goes. An empty attribute is one left
-	// out, as most readers take it: not all writers tell the two apart.
+	// An empty input names no axes, so none is removed. An empty attribute is treated as
+	// omitted, as most readers do: some writers do not distinguish the two.
 	if axes != nil && len(axes) == 0 && d.inputs.max > 1 {
 		return x.WithLayout(d.name, x.Layout())
 	}
@@ -41,10 +41,10 @@ func unsqueeze(d *definition, x *tensor.Tensor, axes []int64) (*tensor.Tensor, e
 	return d.view(x, l, err)
 }
 
-// withAxes is an operator on a tensor and a list of axes; nil is none given.
+// withAxes is an operator on a tensor and a list of axes; nil means none given.
 type withAxes func(d *definition, x *tensor.Tensor, axes []int64) (*tensor.Tensor, error)
 
-// prepareAxes prepares an operator whose axes are an attribute or, later, an
+// prepareAxes prepares an operator whose axes are an attribute or, in later versions, an
 // input.
 func prepareAxes(apply withAxes) func(*definition, Attrs) (kernel, error) {
 	return func(d *definition, attrs Attrs) (kernel, error) {

@@ -64,7 +64,8 @@ func prepareTensorScatter(d *definition, attrs Attrs) (kernel, error) {
 	}, nil
 }
 
-// tensorScatterAt is tensorScatter by linear indices on the device, which are not read.
+// tensorScatterAt is tensorScatter with linear indices on the device, which the host does
+// not read.
 func (c *call) tensorScatterAt(update, indices *tensor.Tensor, at int, err error) error {
 	if err != nil {
 		return err
@@ -80,9 +81,10 @@ func (c *call) tensorScatterAt(update, indices *tensor.Tensor, at int, err error
 	})
 }
 
-// tensorScatter makes the cache with an update in it: in batch i, index i of axis 0, that
-// goes to indices[i] and after. nil indices are zeros. circular indices wrap at the end of
-// the axis. A copy, unless a session may write to the cache, or nothing is written.
+// tensorScatter makes the cache with an update in it. In batch i (index i of axis 0) the
+// update starts at indices[i]; nil indices are zeros, and circular indices wrap at the end
+// of the axis. The output is a copy unless a session may write to the cache, or nothing is
+// written.
 func (c *call) tensorScatter(update *tensor.Tensor, indices []int64, at int, circular bool) error {
 	cache := c.x
 	s := scatter{axis: at, length: update.Dim(at), room: cache.Dim(at), circular: circular}
@@ -104,14 +106,15 @@ func (c *call) tensorScatter(update *tensor.Tensor, indices []int64, at int, cir
 		c.parts = len(parts)
 		return c.set(cache.Overwrite(c.d.name, parts...))
 	}
-	if s.length < s.room { // else nothing of the cache is left
+	if s.length < s.room { // otherwise nothing of the cache is left
 		parts = append([]tensor.Part{{Src: both[0]}}, parts...)
 	}
 	return c.assemble(both[0].Stream(), cache.DType(), cache.Shape(), parts...)
 }
 
-// mayWrite reports whether the update can go straight into the cache, which it
-// may be of. An output that is written into its user's needs no cache.
+// mayWrite reports whether the update can go directly into the cache. An update that shares
+// the cache's buffer cannot. An output that is written into its user's output does not need
+// the cache.
 func (c *call) mayWrite(cache, update *tensor.Tensor) bool {
 	return !c.mayDefer && c.overwritable(0) && cache.Buffer() != update.Buffer()
 }
@@ -136,15 +139,15 @@ func (c *call) checkUpdate(update *tensor.Tensor, axis int) error {
 	return nil
 }
 
-// scatter is where the updates of all batches go.
+// scatter describes where the updates of all batches go.
 type scatter struct {
 	axis         int
-	length, room int64 // of an update and of the cache
+	length, room int64 // extents of an update and of the cache
 	circular     bool
-	indices      []int64 // of the batches, in [0, room); one: of all
+	indices      []int64 // one per batch, in [0, room); a single one applies to all
 }
 
-// checkIndices checks the write indices and notes them.
+// checkIndices checks the write indices and stores them in s.
 func (c *call) checkIndices(s *scatter, indices []int64) error {
 	if indices == nil {
 		s.indices = []int64{0}
@@ -171,8 +174,8 @@ func (c *call) checkIndices(s *scatter, indices []int64) error {
 	return nil
 }
 
-// writes returns the parts that write the update: one for neighbours that are
-// written at the same index, two if that goes on at the start.
+// writes returns the parts that write the update: one for adjacent batches written at the
+// same index, two if the update wraps around.
 func (s *scatter) writes(update *tensor.Tensor) []tensor.Part {
 	var parts []tensor.Part
 	for from := 0; from < len(s.indices); {
@@ -181,7 +184,7 @@ func (s *scatter) writes(update *tensor.Tensor) []tensor.Part {
 			to++
 		}
 		first, last := int64(from), int64(to)
-		if to == len(s.indices) { // one index may stand for all
+		if to == len(s.indices) { // a single index applies to all batches
 			last = math.MaxInt64
 		}
 		add := func(at, start, n int64) {
@@ -190,7 +193,7 @@ func (s *scatter) writes(update *tensor.Tensor) []tensor.Part {
 			of := window(axes, []int64{first, start}, []int64{last, start + n})
 			parts = append(parts, tensor.Part{Into: into, Src: update, From: of})
 		}
-		n := min(s.length, s.room-at) // before the end of the axis
+		n := min(s.length, s.room-at) // up to the end of the axis
 		if add(at, 0, n); n < s.length {
 			add(0, n, s.length-n)
 		}

@@ -26,7 +26,7 @@ func prepareTile(_ *definition, _ Attrs) (kernel, error) {
 	}, nil
 }
 
-// prepareTile1 prepares the first version, which repeats along one axis.
+// prepareTile1 prepares version 1, which repeats along one axis.
 func prepareTile1(d *definition, _ Attrs) (kernel, error) {
 	return func(c *call) error {
 		var few [2]int64

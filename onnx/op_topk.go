@@ -18,7 +18,7 @@ func init() {
 	register("TopK", v1.versions(change{1, types1}), v10.versions(change{10, types1}), v11.versions(change{11, numeric}, change{24, numeric.with(layout.BFloat16)}))
 }
 
-// topAttrs say which elements of each run TopK takes.
+// topAttrs say which elements of each run TopK selects.
 type topAttrs struct {
 	k, run   int64
 	smallest bool
@@ -41,13 +41,13 @@ func prepareTopK(d *definition, attrs Attrs) (kernel, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := d.boolAttr(attrs, "sorted", true); err != nil { // sorted is one of the orders that unsorted may be
+	if _, err := d.boolAttr(attrs, "sorted", true); err != nil { // unsorted allows any order
 		return nil, err
 	}
 	return func(c *call) error {
 		k := k
 		if d.since >= 10 {
-			var err error // this run's: others may go on at once
+			var err error // local to this run: others may run concurrently
 			if k, err = c.scalarInt(1, "k"); err != nil {
 				return err
 			}
@@ -70,7 +70,7 @@ func (c *call) topK(axis, k int64, smallest bool) error {
 	if err != nil {
 		return err
 	}
-	last := make([]int, 0, rank) // the axis comes last, and goes back
+	last := make([]int, 0, rank) // the axis is moved to the end, and back
 	for i := range rank {
 		if i != at {
 			last = append(last, i)
@@ -104,7 +104,7 @@ func (c *call) topK(axis, k int64, smallest bool) error {
 	return nil
 }
 
-// top takes, of equal elements, the first. A NaN is less than all numbers.
+// top selects the first of equal elements. A NaN is less than all numbers.
 func (of[T]) top(x *tensor.Tensor, how topAttrs) (values, indices *tensor.Tensor, err error) {
 	in, err := tensor.Values[T](x)
 	if err != nil {

@@ -11,7 +11,7 @@ func init() {
 }
 
 func transpose(d *definition, x *tensor.Tensor, perm []int64) (*tensor.Tensor, error) {
-	if len(perm) == 0 { // an empty attribute is one left out
+	if len(perm) == 0 { // an empty attribute means it is omitted
 		return x.WithLayout(d.name, x.Layout().Reverse())
 	}
 	var few [8]int

@@ -29,26 +29,26 @@ func prepareTrilu(d *definition, attrs Attrs) (kernel, error) {
 	}, nil
 }
 
-// trilu keeps, of each matrix (the last two axes), the upper triangle from the k-th diagonal
-// on, or the lower one up to it; other elements are zero. Diagonal 0 is the main one and 1
-// is above it. A view if all elements are kept.
+// trilu keeps, in each matrix (the last two axes), the upper triangle from diagonal k on or
+// the lower one up to it; other elements are zero. Diagonal 0 is the main diagonal, and
+// diagonal 1 is above it. The result is a view if all elements are kept.
 func (c *call) trilu(upper bool, k int64) error {
 	x, rank := c.x, c.x.Rank()
 	if rank < 2 {
 		return c.d.invalid("it takes matrices: the input must have two axes or more")
 	}
 	m := matrices{row: rank - 2, column: rank - 1}
-	if !upper { // what is above a diagonal is below it once rows are columns
+	if !upper { // swapping rows and columns moves elements above a diagonal below it
 		m.row, m.column = m.column, m.row
 		k = -max(k, -math.MaxInt64)
 	}
 	m.rows, m.columns = x.Dim(m.row), x.Dim(m.column)
 	k = min(max(k, -m.rows), m.columns)
-	// Row i is zero left of column i+k.
+	// Row i is zero to the left of column i+k.
 	if x.Count() == 0 || m.rows-1 <= -k {
 		return c.set(x.WithLayout(c.d.name, x.Layout()))
 	}
-	left, bottom := max(k, 0), min(m.rows, m.columns-k) // what is all zero, and from where
+	left, bottom := max(k, 0), min(m.rows, m.columns-k) // zeros: columns < left, rows >= bottom
 	var parts []tensor.Part
 	if bottom < m.rows {
 		parts = append(parts, tensor.Part{Into: m.block(bottom, m.rows, 0, m.columns)})
@@ -72,18 +72,18 @@ type matrices struct {
 	rows, columns int64
 }
 
-// block is the region of some rows and columns.
+// block returns the region of a range of rows and columns.
 func (m matrices) block(row, rowEnd, column, columnEnd int64) region {
 	return func(whole layout.Layout) (layout.Layout, error) {
 		return whole.SliceAxes([]int{m.row, m.column}, []int64{row, column}, []int64{rowEnd, columnEnd}, nil)
 	}
 }
 
-// below returns regions that are together what is below the diagonal of the
-// square of n rows at a row and column. Of the indices i > j there, let bit b be
-// the highest in which they differ: i has it and j has not. So for each b these
-// are squares of 2^b rows along the diagonal, as far from each other as twice
-// that: one layout, and if the last square is cut off, a second.
+// below returns regions that together cover the elements below the diagonal of the square
+// of n rows at the given row and column. For indices i > j there, let bit b be the highest
+// bit in which they differ: it is set in i and clear in j. So each b gives squares of 2^b
+// rows along the diagonal, 2^(b+1) rows apart: one layout, and a second one if the last
+// square is cut off.
 func (m matrices) below(row, column, n int64) []region {
 	var regions []region
 	for s := int64(1); s < n; s *= 2 {
@@ -98,8 +98,8 @@ func (m matrices) below(row, column, n int64) []region {
 	return regions
 }
 
-// squares is the region of count squares of n rows, the first of them at a row
-// and column, and each 2n rows and columns after the one before.
+// squares returns the region of count squares of n rows. The first is at the given row and
+// column, and each is 2n rows and columns after the previous one.
 func (m matrices) squares(row, column, n, count int64) region {
 	return func(whole layout.Layout) (layout.Layout, error) {
 		down, right := whole.Stride(m.row), whole.Stride(m.column)

@@ -48,7 +48,8 @@ func prepareWhere(d *definition, _ Attrs) (kernel, error) {
 	}, nil
 }
 
-// besides returns t where another tensor is, which may be on no other device: strings.
+// besides returns t on other's device. It is for strings, which no other device may be able
+// to hold.
 func (c *call) besides(t, other *tensor.Tensor) (*tensor.Tensor, error) {
 	home := other.Stream()
 	if t.Stream().Device() == home.Device() {

@@ -11,15 +11,15 @@ import (
 	"github.com/restride/restride/onnx/model"
 )
 
-// Opset is a version of ONNX's own operator set. An operator runs in its newest
-// version that is not newer than the opset.
+// Opset is a version of ONNX's own operator set. An operator runs in its newest version
+// that is not newer than the opset.
 type Opset int64
 
-// MaxOpset is the newest opset known here. A newer one is refused: it may have
-// changed what an operator means.
+// MaxOpset is the newest opset known here. A newer one is refused, because it may have
+// changed the meaning of an operator.
 const MaxOpset Opset = 28
 
-// Attr is an attribute of an operator; Attrs are all that a node has.
+// Attr is an attribute of an operator; Attrs are all attributes of a node.
 type (
 	Attr  = model.Attr
 	Attrs = model.Attrs
@@ -28,7 +28,7 @@ type (
 // Int returns an integer attribute, such as Int("allowzero", 1).
 func Int(name string, value int64) Attr { return Attr{Name: name, Value: value} }
 
-// Ints returns an attribute that is a list of integers.
+// Ints returns an attribute with a list of integers.
 func Ints(name string, values ...int64) Attr { return Attr{Name: name, Value: values} }
 
 // definition is one version of an operator.
@@ -37,42 +37,42 @@ type definition struct {
 	since Opset
 	name  string // "Reshape-14"
 
-	types      typeSet // allowed for input typed, or for a value given by an attribute
-	typed      int     // mostly 0
+	types      typeSet // allowed for input typed, or for an attribute's value
+	typed      int     // usually 0
 	containers containers
 	inputs     arity
 	outputs    arity // zero: exactly 1
 	attrs      []string
-	// host is the set of inputs that are read on the host: shapes, axes. Bit i
+	// host is the set of inputs that are read on the host, such as shapes and axes. Bit i
 	// stands for input i.
 	host uint
-	// single is the set of inputs that are read on the host if they are constants of
-	// one element.
+	// single is the set of inputs that are read on the host if they are one-element
+	// constants.
 	single uint
-	// late: an index out of range may be found after the call.
+	// late: an index out of range may be detected after the call.
 	late bool
-	// either is the set of inputs that are read where they are: on the host if they are
-	// constants or worked out there in any case.
+	// either is the set of inputs that are read wherever they are: on the host if they are
+	// constants or are computed there in any case.
 	either uint
-	// dataFirst: the other inputs only select elements of input 0. Their being on the
-	// host does not bring it there.
+	// dataFirst: the other inputs only select elements of input 0. If they are on the host,
+	// input 0 is not moved there.
 	dataFirst bool
 	// shapeOnly: no element of the input is read.
 	shapeOnly bool
-	// arithmetic: it runs on the host only, on tensors of few elements.
+	// arithmetic: the operator runs on the host only, on tensors of few elements.
 	arithmetic bool
-	// generates: what it makes of shapes is on the host whatever the session does.
+	// generates: outputs made from shapes are on the host in any session.
 	generates bool
-	// opaque: an operator that is not known here.
+	// opaque: the operator is not known here.
 	opaque bool
-	// chooses: an If, of which the session runs a graph.
+	// chooses: the operator is an If; the session runs one of its graphs.
 	chooses bool
-	// assembles: inputs may be pending, as the output is put together from them.
+	// assembles: inputs may be pending, because the output is assembled from them.
 	assembles bool
-	// constant, of an operator without inputs, reads what each call makes: a session
-	// loads that once.
+	// constant, for an operator without inputs, reads the value that every call returns: a
+	// session loads it once.
 	constant func(d *definition, attrs Attrs) (*model.Tensor, error)
-	// prepare reads the attributes, once, and returns what each call does.
+	// prepare reads the attributes once and returns the function for each call.
 	prepare func(d *definition, attrs Attrs) (kernel, error)
 }
 
@@ -81,7 +81,7 @@ type kernel func(c *call) error
 
 type arity struct{ min, max int }
 
-// many is the most inputs or outputs of an operator that has no such bound.
+// many is the maximum number of inputs or outputs of an operator without its own limit.
 const many = 1<<31 - 1
 
 func (a arity) String() string {
@@ -97,8 +97,8 @@ func (a arity) String() string {
 	return fmt.Sprintf("%d to %d", a.min, a.max)
 }
 
-// needs returns how many of n inputs, the first ones, must not be left out: of a
-// list that has no bound, all.
+// needs returns how many of the first n inputs must not be omitted: all, if the list has no
+// limit.
 func (d *definition) needs(n int) int {
 	if d.inputs.max == many && !d.opaque {
 		return n
@@ -106,7 +106,7 @@ func (d *definition) needs(n int) int {
 	return d.inputs.min
 }
 
-// containers are the values beside tensors that an operator takes.
+// containers are the kinds of values other than tensors that an operator accepts.
 type containers uint8
 
 const (
@@ -117,7 +117,7 @@ const (
 // operators holds every version of every operator, oldest first.
 var operators = map[string][]*definition{}
 
-// register adds an operator: its versions, oldest first.
+// register adds an operator with its versions, oldest first.
 func register(op string, versions ...[]definition) {
 	for _, d := range slices.Concat(versions...) {
 		d.op, d.name = op, fmt.Sprintf("%s-%d", op, d.since)
@@ -128,7 +128,7 @@ func register(op string, versions ...[]definition) {
 	}
 }
 
-// versions returns copies of base, one for each change of its types.
+// versions returns copies of d, one for each change of its types.
 func (d definition) versions(changes ...change) []definition {
 	out := make([]definition, len(changes))
 	for i, c := range changes {
@@ -138,8 +138,8 @@ func (d definition) versions(changes ...change) []definition {
 	return out
 }
 
-// growing returns copies of base, one for each opset in [from, to] since which
-// ONNX has more types, without some of these.
+// growing returns copies of d, one for each opset in [from, to] in which ONNX added types,
+// excluding the types in without.
 func (d definition) growing(from, to Opset, without ...layout.DType) []definition {
 	var changes []change
 	for _, c := range typeChanges {
@@ -150,13 +150,13 @@ func (d definition) growing(from, to Opset, without ...layout.DType) []definitio
 	return d.versions(changes...)
 }
 
-// change is an opset, and the types that an operator takes from it on.
+// change is an opset, and the types that an operator accepts from that opset on.
 type change struct {
 	since Opset
 	types typeSet
 }
 
-// lookup returns the version of an operator that an opset means.
+// lookup returns the version of an operator that an opset selects.
 func lookup(op string, v Opset) (*definition, error) {
 	if v < 1 {
 		return nil, layout.Errorf(device.ErrInvalid, op, "opset %d: the first is 1", v)
@@ -176,13 +176,13 @@ func lookup(op string, v Opset) (*definition, error) {
 	return nil, layout.Errorf(device.ErrInvalid, op, "opset %d: the operator exists from opset %d", v, versions[0].since)
 }
 
-// MissingError lists operators that are not supported. It is of kind ErrUnsupported.
+// MissingError lists unsupported operators. Its kind is ErrUnsupported.
 type MissingError struct {
-	Ops   []string // each once, sorted
-	Nodes []int    // how many nodes each has
+	Ops   []string // without repeats, sorted
+	Nodes []int    // number of nodes with each
 }
 
-// missingOf makes the error of the operators of nodes.
+// missingOf returns the error for the operators of nodes.
 func missingOf(nodes []string) error {
 	e := &MissingError{}
 	slices.Sort(nodes)
@@ -199,7 +199,7 @@ func (e *MissingError) Error() string {
 	return "operators that are not supported: " + listed(e.Ops)
 }
 
-// listed writes names from a model for an error: the first few of them.
+// listed formats names from a model for an error: the first few.
 func listed(names []string) string {
 	const most = 20
 	var b strings.Builder
@@ -218,8 +218,8 @@ func listed(names []string) string {
 // Unwrap returns the error's kind.
 func (e *MissingError) Unwrap() error { return device.ErrUnsupported }
 
-// Operators returns the names of the supported operators, each with the opsets
-// at which it changed.
+// Operators returns the names of the supported operators, each with the opsets in which it
+// changed.
 func Operators() map[string][]Opset {
 	all := map[string][]Opset{}
 	for op, versions := range operators {
@@ -230,14 +230,14 @@ func Operators() map[string][]Opset {
 	return all
 }
 
-// Allows reports whether an operator takes tensors of a type at an opset.
+// Allows reports whether an operator accepts tensors of a type at an opset.
 func Allows(op string, v Opset, t layout.DType) bool {
 	d, err := lookup(op, v)
 	return err == nil && d.types.has(t)
 }
 
-// checkType refuses a type that the version does not allow, and names the first
-// that does.
+// checkType refuses a type that the version does not allow, and names the first version
+// that allows it.
 func (d *definition) checkType(t layout.DType) error {
 	if d.types.has(t) {
 		return nil
@@ -250,7 +250,7 @@ func (d *definition) checkType(t layout.DType) error {
 	return d.invalid("type %v is not allowed, in no version of %s", t, d.op)
 }
 
-// checkAttrs refuses attributes that the version does not have, or has twice.
+// checkAttrs refuses unknown and repeated attributes.
 func (d *definition) checkAttrs(attrs Attrs) error {
 	for i, a := range attrs {
 		if slices.Contains(d.attrs, a.Name) {
@@ -269,8 +269,7 @@ func (d *definition) checkAttrs(attrs Attrs) error {
 	return nil
 }
 
-// boolAttr returns an integer attribute that is 0 or 1, or what stands for it if
-// it is left out.
+// boolAttr returns an integer attribute that is 0 or 1, or absent if it is omitted.
 func (d *definition) boolAttr(attrs Attrs, name string, absent bool) (bool, error) {
 	v, given, err := attrs.Int(name)
 	if err != nil || !given {
@@ -282,7 +281,7 @@ func (d *definition) boolAttr(attrs Attrs, name string, absent bool) (bool, erro
 	return v == 1, nil
 }
 
-// invalid is an error of an operator's rule.
+// invalid returns an error about an operator's rule.
 func (d *definition) invalid(format string, args ...any) error {
 	return layout.Errorf(device.ErrInvalid, d.name, format, args...)
 }

@@ -6,13 +6,13 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
-// window returns what takes a whole to a part of it: a slice along each of some axes.
+// window returns the region that a slice along each of the given axes selects.
 func window(axes []int, from, to []int64) region {
 	return func(whole layout.Layout) (layout.Layout, error) { return whole.SliceAxes(axes, from, to, nil) }
 }
 
-// pad makes output 0 of the call: x with a padding for each of its axes. A view if
-// nothing is added.
+// pad makes output 0 of the call: x with padding on each axis. It is a view if nothing is
+// added.
 func (c *call) pad(mode tensor.PadMode, axes []padding.Axis, fill []byte) error {
 	x := c.x.Layout()
 	p, err := padding.New(c.d.name, string(mode), &x, axes)

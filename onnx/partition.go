@@ -1,15 +1,15 @@
 package onnx
 
-// patience bounds the edges that partition looks at while it joins groups. What is left
-// then runs in more groups than it could.
+// patience is the maximum number of edges that partition visits while it joins groups.
+// Beyond that, the nodes run in more groups than necessary.
 const patience = 1 << 22
 
-// partition divides the taken nodes of a graph into groups. after has the nodes that use
-// what a node makes; all have larger indices. A group is connected, and groups can run
-// whole, in some order: with each as one node, the graph has no cycle. That is more than
-// that no path leaves a group and comes back, which two groups that wait for each other
-// can be said of, too. No two groups that share an edge could be one. It returns the
-// group of each node, the first of its nodes; of others -1.
+// partition divides the taken nodes of a graph into groups. after lists, for each node, the
+// nodes that use its output; all have larger indices. A group is connected, and the groups
+// can run whole in some order: the graph with each group as one node has no cycle. This is
+// stricter than the condition that no path leaves a group and comes back: two groups that
+// wait for each other satisfy that. No two groups that share an edge could be merged.
+// partition returns each node's group, named by its first node, and -1 for other nodes.
 func partition(after [][]int, taken []bool) []int {
 	p := partitioner{after: after, taken: taken, parent: make([]int, len(after)), members: make([][]int, len(after)), seen: make([]int, len(after)), left: patience}
 	for i := range p.parent {
@@ -30,11 +30,11 @@ func partition(after [][]int, taken []bool) []int {
 type partitioner struct {
 	after   [][]int
 	taken   []bool
-	parent  []int   // towards the first node of a group
-	members [][]int // of a group, at its first node
-	seen    []int   // the search that has last come by a group
+	parent  []int   // leads to the first node of a group
+	members [][]int // nodes of a group, at its first node
+	seen    []int   // the last search that visited a group
 	search  int
-	left    int // edges, of patience
+	left    int // remaining edges of patience
 }
 
 // of returns the first node of a node's group.
@@ -46,7 +46,7 @@ func (p *partitioner) of(i int) int {
 	return i
 }
 
-// join makes the groups of two nodes one.
+// join merges the groups of two nodes.
 func (p *partitioner) join(i, j int) {
 	i, j = p.of(i), p.of(j)
 	if i == j {
@@ -60,9 +60,9 @@ func (p *partitioner) join(i, j int) {
 	p.members[j] = nil
 }
 
-// joinLevels joins neighbours of one level. Levels never fall along an edge, and rise
-// where one leads from taken nodes to others: what leaves a group comes back to none of
-// its level.
+// joinLevels joins neighbours of the same level. Levels never fall along an edge, and rise
+// along edges from taken nodes to others: a path that leaves a group never comes back to a
+// group of its level.
 func (p *partitioner) joinLevels() {
 	level := make([]int, len(p.after))
 	for i, after := range p.after {
@@ -83,8 +83,8 @@ func (p *partitioner) joinLevels() {
 	}
 }
 
-// joinNeighbours joins groups of different levels where nothing else leads from one to the
-// other, and reports whether there were any: these may be in the way of others no longer.
+// joinNeighbours joins groups of different levels if no other path leads from one to the
+// other. It reports whether it joined any: they may have blocked others.
 func (p *partitioner) joinNeighbours() (joined bool) {
 	for i, after := range p.after {
 		for _, j := range after {
@@ -102,8 +102,8 @@ func (p *partitioner) joinNeighbours() (joined bool) {
 	return joined
 }
 
-// around reports whether a path leads from one group to another by way of others. It is
-// not known if patience ends.
+// around reports whether a path leads from one group to another through other groups. The
+// result is unknown if patience runs out.
 func (p *partitioner) around(from, to int) (around, known bool) {
 	p.search++
 	p.seen[from] = p.search

@@ -7,26 +7,26 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
-// pending is a tensor that has yet to be put together. A session makes one where
-// the only user of a node's output writes it straight into its own: Concat.
+// pending is a tensor that has not been assembled yet. A session makes one if the only user
+// of a node's output, such as Concat, writes it directly into its own output.
 type pending struct {
 	stream *tensor.Stream
-	op     string // the node that would have made it
+	op     string // the node that deferred it
 	dtype  layout.DType
 	dims   []int64
-	parts  []tensor.Part // whose sources are references of its own
-	depth  int           // of pendings in it
+	parts  []tensor.Part // sources are own references
+	depth  int           // nesting depth of pendings in it
 }
 
-// maxDepth is how deep pendings lie in each other. A part finds its region in as
-// many steps, each time that its pending becomes part of another.
+// maxDepth is the maximum nesting depth of pendings. A part needs one step for each level
+// to find its region.
 const maxDepth = 16
 
-// maxDeferred is how many parts a pending may have. More would cost the host more than
-// they save the device.
+// maxDeferred is the maximum number of parts of a pending. More would cost the host more
+// than they save the device.
 const maxDeferred = 1 << 10
 
-// partBytes is what a part takes, with its regions.
+// partBytes is the memory that a part and its regions need.
 const partBytes = 512
 
 // Release releases the sources.
@@ -40,13 +40,13 @@ func (p *pending) Release() error {
 	return errors.Join(errs...)
 }
 
-// force puts the tensor together after all.
+// force assembles the tensor after all.
 func (p *pending) force() (*tensor.Tensor, error) {
 	return tensor.Assemble(p.stream, p.op, p.dtype, p.dims, p.parts...)
 }
 
-// assemble makes output 0 of the call: a new contiguous tensor put together from
-// parts, on a stream. The sources stay the caller's.
+// assemble makes output 0 of the call: a new contiguous tensor assembled from parts, on a
+// stream. The caller keeps the sources.
 func (c *call) assemble(s *tensor.Stream, t layout.DType, dims []int64, parts ...tensor.Part) error {
 	c.parts = len(parts)
 	if left, ok := c.target(s, t, dims, false, parts...); ok {
@@ -70,8 +70,8 @@ func (c *call) assemble(s *tensor.Stream, t layout.DType, dims []int64, parts ..
 	return nil
 }
 
-// reshaped makes output 0 of the call: x with other extents, which are as many
-// elements. Elements that must be copied may be copied by the output's user.
+// reshaped makes output 0 of the call: x with other extents and the same number of
+// elements. If elements must be copied, the output's user may do so.
 func (c *call) reshaped(x *tensor.Tensor, dims ...int64) error {
 	if c.mayDefer {
 		if _, err := x.Layout().Reshape(dims...); errors.Is(err, layout.ErrNeedsCopy) {
@@ -82,8 +82,8 @@ func (c *call) reshaped(x *tensor.Tensor, dims ...int64) error {
 	return c.set(x.Reshape(dims...))
 }
 
-// rearranged makes output 0 of the call: input 0 seen through a layout, and then
-// with other extents, which are as many elements.
+// rearranged makes output 0 of the call: input 0 seen through a layout, then reshaped to
+// dims with the same number of elements.
 func (c *call) rearranged(l layout.Layout, dims ...int64) error {
 	y, err := l.Reshape(dims...)
 	if !errors.Is(err, layout.ErrNeedsCopy) {
@@ -97,7 +97,7 @@ func (c *call) rearranged(l layout.Layout, dims ...int64) error {
 	return c.reshaped(seen, dims...)
 }
 
-// region takes the layout of a whole to that of a part of it.
+// region maps the layout of a whole to the layout of a part of it.
 type region = func(whole layout.Layout) (layout.Layout, error)
 
 // goes reports whether the parts can be written to a region of a whole.
@@ -111,7 +111,7 @@ func (p *pending) goes(at region, whole layout.Layout) bool {
 	return err == nil
 }
 
-// at returns the parts as those of a whole.
+// at returns the parts with their regions relative to a whole.
 func (p *pending) at(at region) []tensor.Part {
 	within := func(f region) region {
 		if f == nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
-// side is where a use wants its value.
+// side says where a use needs its value.
 type side uint8
 
 const (
@@ -33,7 +33,7 @@ func (u use) side() side {
 	return onDevice
 }
 
-// place decides which nodes run on the host: those that shapes and axes are computed by.
+// place decides which nodes run on the host: those that compute shapes and axes.
 func (c *compiler) place() error {
 	c.markSingles()
 	for _, u := range c.nodes {
@@ -61,7 +61,7 @@ func (c *compiler) place() error {
 }
 
 // bornOnHost reports whether a value is a constant or comes from operators that run on the
-// host: shapes and the arithmetic on them.
+// host: shapes and arithmetic on them.
 func (c *compiler) bornOnHost(name string) bool {
 	for {
 		maker := c.maker[name]
@@ -77,7 +77,7 @@ func (c *compiler) bornOnHost(name string) bool {
 	}
 }
 
-// constants returns the constants that nodes use, by name: tensors and sparse ones.
+// constants returns the constants that nodes use, dense and sparse, by name.
 func (c *compiler) constants() map[string]any {
 	all := map[string]any{}
 	for i := range c.graph.Initializers {
@@ -98,9 +98,8 @@ func (c *compiler) constants() map[string]any {
 	return all
 }
 
-// placeConstants loads each constant where it is needed. Shapes, axes and the values
-// that they are computed from belong on the host: from the device, each run would
-// read them back.
+// placeConstants loads each constant where it is needed. Shapes, axes and values used to
+// compute them belong on the host: otherwise each run would read them back from the device.
 func (c *compiler) placeConstants() error {
 	for i := range c.graph.Initializers {
 		t := &c.graph.Initializers[i]
@@ -146,9 +145,8 @@ func (c *compiler) placeConstants() error {
 	return nil
 }
 
-// madeOnHost reports whether all elements that a node reads are on the host
-// whatever the session does: shapes, and what is worked out from them. For arithmetic,
-// small constants are enough.
+// madeOnHost reports whether all elements that a node reads are on the host in any session:
+// shapes, and values computed from them. For arithmetic, small constants also qualify.
 func (c *compiler) madeOnHost(u *unit) bool {
 	if u.d.opaque {
 		return false
@@ -176,14 +174,14 @@ func (c *compiler) madeOnHost(u *unit) bool {
 	return born
 }
 
-// isSmallDefault reports whether a value is the default of an input, and of few elements.
-// File formats before 4 have all constants as such.
+// isSmallDefault reports whether a value is the default of an input and has few elements.
+// In file formats before 4 all constants are such defaults.
 func (c *compiler) isSmallDefault(name string) bool {
 	large, has := c.large[name]
 	return has && !large
 }
 
-// fillsForArithmetic reports whether a node makes a tensor of shapes alone, which only
+// fillsForArithmetic reports whether a node makes a tensor from shapes alone that only
 // arithmetic reads.
 func (c *compiler) fillsForArithmetic(u *unit) bool {
 	if len(u.in) == 0 || u.d.host != 1<<len(u.in)-1 {
@@ -197,12 +195,12 @@ func (c *compiler) fillsForArithmetic(u *unit) bool {
 	return true
 }
 
-// isConstant reports whether a value that no node makes is an initializer that
-// no input can replace: inputs have the first slots.
+// isConstant reports whether a value that no node makes is an initializer that no input can
+// replace: the first slots belong to inputs.
 func (c *compiler) isConstant(name string) bool { return c.slots[name] >= len(c.graph.Inputs) }
 
-// hold loads a constant to where it is used, the host, the device or both, and
-// returns it where it is data; nil if nothing uses it.
+// hold loads a constant to the host, the device or both, wherever it is used, and returns
+// the copy used as data; nil if nothing uses it.
 func (c *compiler) hold(name string, t *model.Tensor) (*tensor.Tensor, error) {
 	var wanted [3]bool
 	for _, use := range c.uses[name] {
@@ -212,7 +210,7 @@ func (c *compiler) hold(name string, t *model.Tensor) (*tensor.Tensor, error) {
 	load := func(on *tensor.Stream, slot int) (*tensor.Tensor, error) {
 		x, err := c.load(on, t)
 		if err == nil {
-			err = tensor.Keep(x) // the session's, whatever scope it is made in
+			err = tensor.Keep(x) // belongs to the session, whatever scope is active
 		}
 		if err != nil {
 			return nil, fmt.Errorf("constant %s: %w", quote.Name(name), err)
@@ -239,8 +237,8 @@ func (c *compiler) hold(name string, t *model.Tensor) (*tensor.Tensor, error) {
 	return x, err
 }
 
-// load loads a constant. To explain a model takes only what the host reads; for the rest,
-// and where that is in a file that is not there, there is room that costs nothing.
+// load loads a constant. An explanation loads only what the host reads; other constants,
+// and those in missing files, get dry memory that costs nothing.
 func (c *compiler) load(on *tensor.Stream, t *model.Tensor) (*tensor.Tensor, error) {
 	if !c.explains || t.Type == layout.String {
 		return Load(on, t)
@@ -253,9 +251,8 @@ func (c *compiler) load(on *tensor.Stream, t *model.Tensor) (*tensor.Tensor, err
 	return tensor.Empty(c.p.stream, t.Type, t.Dims...)
 }
 
-// markSingles notes which constants are large, and which uses of one of one element need
-// it on the host: a gather of one index is a view there, which on the device would be a
-// copy.
+// markSingles records which constants are large, and which uses of one-element constants
+// need them on the host: there a gather of one index is a view, on the device a copy.
 func (c *compiler) markSingles() {
 	mark := func(name string, shape layout.Shape) {
 		n, err := shape.Count()

@@ -15,25 +15,25 @@ import (
 )
 
 // A Plan is the work and memory of a run on inputs of certain shapes. Sizes are in bytes,
-// each buffer rounded up as the device's pool does.
+// with each buffer rounded up as the device's pool does.
 type Plan struct {
-	Inputs    int64 // of the inputs on the device
-	Constants int64 // of the session's constants on the device
-	// Peak is the most that a run holds at once beside inputs and constants: what
-	// nodes make, outputs included, each until its last use.
+	Inputs    int64 // inputs on the device
+	Constants int64 // the session's constants on the device
+	// Peak is the maximum memory held at once besides inputs and constants: outputs of
+	// nodes, including the graph's, each until its last use.
 	Peak     int64
-	Copies   int64 // calls of the device's kernels
-	Copied   int64 // what they write
-	Uploaded int64 // what a run brings from the host to the device
+	Copies   int64 // calls of device kernels
+	Copied   int64 // bytes that they write
+	Uploaded int64 // bytes copied from the host to the device
 	Nodes    []NodeReport
 }
 
-// Plan returns the plan of a run, without work or memory on the device. shapes has
-// the shapes of inputs that the graph declares without extents, or known has these
-// inputs themselves. Inputs whose elements are shapes or axes must be known, on
-// tensor.Host; all others count as on the session's stream. Inputs of known that Donate
-// returned may be overwritten in the plan, and stay the caller's. Copies are planned on a
-// stream that forbids them, too.
+// Plan returns the plan of a run, without work or memory on the device. shapes has the
+// shapes of inputs that the graph declares without extents; such inputs may be in known
+// instead. Inputs whose elements are shapes or axes must be in known, on tensor.Host; all
+// others are assumed to be on the session's stream. Inputs in known that Donate returned
+// may be overwritten in the plan; they still belong to the caller. Copies are planned even
+// on a stream that forbids them.
 func (s *Session) Plan(shapes map[string]layout.Shape, known Values) (p *Plan, err error) {
 	const op = "Session.Plan"
 	if s == nil {
@@ -96,8 +96,8 @@ func (s *Session) Plan(shapes map[string]layout.Shape, known Values) (p *Plan, e
 	return p, outputs.Release()
 }
 
-// planned makes stand-ins for the inputs. unknownText: some are strings on tensor.Host,
-// which are empty, and not the input's.
+// planned makes stand-ins for the inputs. unknownText: some inputs are strings on
+// tensor.Host, for which empty strings stand in.
 func (s *Session) planned(op string, on *tensor.Stream, shapes map[string]layout.Shape, known Values, hold func(*tensor.Tensor, error) (*tensor.Tensor, error)) (inputs Values, unknownText bool, err error) {
 	inputs = Values{}
 	for name := range shapes {
@@ -153,7 +153,7 @@ func (s *Session) planned(op string, on *tensor.Stream, shapes map[string]layout
 	return inputs, unknownText, nil
 }
 
-// extentsOf returns the shape that a type declares, if it has all extents.
+// extentsOf returns the shape that a type declares, if all extents are known.
 func extentsOf(t *model.Type) (layout.Shape, bool) {
 	if t.Kind != model.TensorType || !t.HasShape || t.Elem == layout.Invalid {
 		return nil, false

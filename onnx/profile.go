@@ -11,33 +11,34 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// A Profile is what the nodes of a run did, and when. All times begin with the run.
+// A Profile records what the nodes of a run did, and when. All times are relative to the
+// start of the run.
 type Profile struct {
 	Begin time.Time
-	Host  time.Duration // of the call, without waiting for the device
-	// Nodes are in the order in which they ran. What was worked out with the session has no
-	// times.
+	Host  time.Duration // duration of the call, without waiting for the device
+	// Nodes are in execution order. Nodes computed when the session was made have no times.
 	Nodes []NodeReport
-	// HostOnly says why Wait has found no device times; it is empty if it has.
+	// HostOnly says why Wait found no device times; it is empty if it found them.
 	HostOnly string
 
 	queue  device.Queue
 	points []around
 }
 
-// A Span is a part of a run.
+// A Span is an interval of a run.
 type Span struct{ Begin, End time.Duration }
 
-// around is the work of a node in the queue.
+// around is the work of one node in the queue.
 type around struct {
-	node     int // in Nodes
+	node     int // index into Nodes
 	from, to device.Event
 }
 
-// Profile is Run that measures each node. After an error, the profile has the nodes that ran.
-// It records two events of the stream's queue for each node with work for the device: runs
-// are slower, and what others queue on the stream meanwhile is part of the times. On the cpu
-// device and tensor.Host, whose work is part of the calls, there are host times only.
+// Profile is Run with measurements of each node. After an error, the profile has the nodes
+// that ran. It records two events on the stream's queue for each node with work for the
+// device, so runs are slower. Work that others queue on the stream meanwhile counts in the
+// times. On the cpu device and tensor.Host, where the calls do the work, there are only
+// host times.
 func (s *Session) Profile(ctx context.Context, inputs Values, options ...RunOption) (Values, *Profile, error) {
 	const op = "Session.Profile"
 	if err := s.check(op, ctx); err != nil {
@@ -56,8 +57,8 @@ func (s *Session) Profile(ctx context.Context, inputs Values, options ...RunOpti
 	return outputs, p, err
 }
 
-// Wait waits for the run's work, and adds the device's times to Nodes. The stream must be
-// open. The error is the device's: that of a node's work is the outputs'.
+// Wait waits for the run's work and adds the device's times to Nodes. The stream must be
+// open. The error is the device's; errors of a node's work are reported by the outputs.
 func (p *Profile) Wait() error {
 	if p.HostOnly != "" || len(p.points) == 0 {
 		return nil
@@ -66,7 +67,7 @@ func (p *Profile) Wait() error {
 		return err
 	}
 	before := time.Since(p.Begin)
-	now, err := p.queue.Record() // where the two clocks are compared
+	now, err := p.queue.Record() // to relate the two clocks
 	if err == nil {
 		err = now.Wait()
 	}
@@ -98,7 +99,8 @@ func (p *Profile) Wait() error {
 	return nil
 }
 
-// hook returns the hook of a run that keeps the reports of nodes, and tells the session's.
+// hook returns a run's hook, which keeps the nodes' reports and then calls the session's
+// hook.
 func (p *Profile) hook(told *func(NodeReport)) *func(NodeReport) {
 	if p == nil {
 		return told
@@ -112,7 +114,7 @@ func (p *Profile) hook(told *func(NodeReport)) *func(NodeReport) {
 	return &add
 }
 
-// mark is the beginning of a node.
+// mark is the start of a node.
 type mark struct {
 	event device.Event
 	at    time.Duration
@@ -131,7 +133,7 @@ func (p *Profile) mark() mark {
 	return mark{e, time.Since(p.Begin)}
 }
 
-// end is called after a node, with its report, which the hook gets next.
+// end is called after a node, before the hook gets the node's report.
 func (p *Profile) end(from mark, n *NodeReport) {
 	if p == nil {
 		return
@@ -145,12 +147,12 @@ func (p *Profile) end(from mark, n *NodeReport) {
 	}
 }
 
-// queues reports whether a node may have had work for the device.
+// queues reports whether a node may have queued work for the device.
 func (n *NodeReport) queues() bool {
 	return n.Foreign || n.Bytes > 0 && !n.Host || n.Read > 0 || n.Sent > 0
 }
 
-// record returns an event; nil: the device's time is not measured.
+// record returns an event, or nil if the device's time is not measured.
 func (p *Profile) record() device.Event {
 	if p.HostOnly != "" {
 		return nil

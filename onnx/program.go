@@ -10,51 +10,51 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
-// program is a compiled graph, which sessions on several streams share.
+// program is a compiled graph, shared by sessions on several streams.
 type program struct {
-	stream    *tensor.Stream // that constants are loaded on
+	stream    *tensor.Stream // for loading constants
 	inputs    []port
 	outputs   []port
 	steps     []step
-	constants []held       // until a session has them
+	constants []held       // until sessions own them
 	folded    []NodeReport // Constant nodes
 	slots     int
-	ends      []int // of each slot: the last step that uses it; -1: none
+	ends      []int // per slot: the last step that uses it, or -1
 	runs      sync.Pool
-	bodies    []*program     // of nodes' graphs
-	closers   []func() error // of engines' operators
-	engine    bool           // it has some
-	sessions  atomic.Int64   // that share it
+	bodies    []*program     // graphs in nodes
+	closers   []func() error // of the engines' operators
+	engine    bool           // some nodes are an engine's
+	sessions  atomic.Int64   // number of sessions that share it
 }
 
 // port is an input or output of the graph.
 type port struct {
 	name     string
 	slot     int
-	host     int // the slot of an input whose default is on the host too; else -1
+	host     int // slot of an input whose default is also on the host; otherwise -1
 	typ      model.Type
 	optional bool // an input with a default
-	made     bool // an output that a node makes; else it is an input or constant
+	made     bool // an output of a node, not an input or constant
 }
 
-// step is a node that runs.
+// step is an executable node.
 type step struct {
 	d      *definition
 	kernel kernel
-	in     []int  // slots; -1: left out
+	in     []int  // slots; -1: omitted
 	out    []int  // slots; -1: not wanted
-	free   []int  // slots that nobody uses after this step
-	last   []bool // of each input: its slot is free after this step
-	given  []int  // slots of the graph's inputs that nobody uses after this step
-	host   bool   // it makes what it makes of no operand on the host
-	// mayDefer: the output's only user can write it straight into its own.
+	free   []int  // slots not used after this step
+	last   []bool // per input: its slot is not used after this step
+	given  []int  // slots of graph inputs not used after this step
+	host   bool   // outputs that depend on no operand are made on the host
+	// mayDefer: the output's only user can write it directly into its own output.
 	mayDefer bool
 
 	index    int
 	name     string
 	outputs  []string
 	captured []string // by bodies: the last inputs
-	group    []int    // the nodes that it runs, if they are an engine's group
+	group    []int    // its nodes, if it is an engine's group
 	trouble  error    // why it is opaque, though its operator is known
 }
 
@@ -64,8 +64,8 @@ type held struct {
 	value *tensor.Tensor
 }
 
-// findEnds notes the last step that uses each slot. Of what nodes make it is where the run
-// releases it.
+// findEnds records the last step that uses each slot. For outputs of nodes, the run
+// releases them there.
 func (p *program) findEnds(made []bool) {
 	p.ends = make([]int, p.slots)
 	for slot := range p.ends {
@@ -76,7 +76,7 @@ func (p *program) findEnds(made []bool) {
 	}
 	given := make([]bool, p.slots)
 	for i := range p.inputs {
-		given[p.inputs[i].slot] = p.inputs[i].host < 0 // else another slot has it, too
+		given[p.inputs[i].slot] = p.inputs[i].host < 0 // otherwise another slot has it too
 	}
 	for i := range slices.Backward(p.steps) {
 		st := &p.steps[i]
@@ -98,7 +98,7 @@ func (p *program) findEnds(made []bool) {
 	}
 }
 
-// dropUnused releases constants that only other constants were made of.
+// dropUnused releases constants used only to make other constants.
 func (p *program) dropUnused() error {
 	used := make([]bool, p.slots)
 	for i := range p.inputs {
@@ -120,7 +120,7 @@ func (p *program) dropUnused() error {
 	return errors.Join(errs...)
 }
 
-// all yields the program and those of nodes' graphs.
+// all yields the program and the programs of graphs in nodes.
 func (p *program) all(yield func(*program) bool) { p.each(yield) }
 
 func (p *program) each(yield func(*program) bool) bool {
@@ -135,7 +135,7 @@ func (p *program) each(yield func(*program) bool) bool {
 	return true
 }
 
-// foreign reports whether an engine runs any of it.
+// foreign reports whether an engine runs any of its nodes.
 func (p *program) foreign() bool {
 	for each := range p.all {
 		if each.engine {
@@ -145,7 +145,7 @@ func (p *program) foreign() bool {
 	return false
 }
 
-// join adds a session, unless the last one is closed.
+// join adds a session, unless the last one has been closed.
 func (p *program) join() bool {
 	for {
 		n := p.sessions.Load()
@@ -158,7 +158,7 @@ func (p *program) join() bool {
 	}
 }
 
-// close releases constants that no session has, and closes the engines' operators.
+// close releases constants that no session owns, and closes the engines' operators.
 func (p *program) close() error {
 	var errs []error
 	for each := range p.all {

@@ -14,32 +14,32 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
-// A Provider is an engine that has operators which a session has not. The session keeps
-// the order of nodes, lifetimes, views and copies; the engine computes.
+// A Provider is an engine with operators that a session lacks. The session controls the
+// order of nodes, lifetimes, views and copies; the engine computes.
 type Provider interface {
-	// Operator returns how the engine runs a node, or nil if it does not. A session
-	// asks once for each node of an operator that is not known here, for each If, and
-	// for arithmetic, of which it takes the part of shapes.
+	// Operator returns how the engine runs a node, or nil if it cannot. A session asks once
+	// for each node of an unknown operator, for each If, and for arithmetic. The session
+	// still runs the arithmetic on shapes itself.
 	Operator(n Node) (*Operator, error)
 }
 
-// Node is what a provider is told of a node. Nothing of it may be changed.
+// Node describes a node to a provider, which must not change any of it.
 type Node struct {
 	Domain, Op, Overload string
-	Version              int64 // of the domain, as the model imports it; 0: it does not
+	Version              int64 // of the domain, as imported by the model; 0: not imported
 	Name                 string
-	Attrs                Attrs // the graphs of If, Loop and Scan among them
+	Attrs                Attrs // including the graphs of If, Loop and Scan
 	Inputs, Outputs      []string
-	// Captured are values around the node that its graphs use. They follow the inputs,
-	// in a Call too.
+	// Captured are the values of the enclosing graph that the node's graphs use. They
+	// follow the inputs, in a Call too.
 	Captured []string
-	Model    *model.Model   // its functions and opsets
-	Stream   *tensor.Stream // the session's
+	Model    *model.Model   // for its functions and opsets
+	Stream   *tensor.Stream // the session's stream
 }
 
-// Body returns a model of a graph that is an attribute of the node, for an engine that
-// runs a Loop or a Scan by a session of its own. Its inputs are the graph's, and after
-// them what the node captures.
+// Body returns a model of a graph in an attribute of the node, for an engine that runs a
+// Loop or a Scan with its own session. The model's inputs are the graph's inputs, followed
+// by the values that the node captures.
 func (n Node) Body(attr string) (*model.Model, error) {
 	a, _ := n.Attrs.Get(attr)
 	g, ok := a.Value.(*model.Graph)
@@ -49,25 +49,25 @@ func (n Node) Body(attr string) (*model.Model, error) {
 	return within(n.Model, g, n.Captured), nil
 }
 
-// Operator is how an engine runs a node or a group of nodes, from several goroutines at once,
-// and on each stream that Session.On names. In sets of inputs bit i
-// stands for input i; the others have none of what the set says.
+// Operator says how an engine runs a node or a group of nodes. It is called from several
+// goroutines at once, and on each stream passed to Session.On. In sets of inputs, bit i
+// stands for input i; inputs from 64 on are in no set but All.
 type Operator struct {
-	// Run sets the outputs of a call, or queues work on its stream that does.
+	// Run sets the outputs of a call, or queues work on its stream that sets them.
 	Run func(c *Call) error
-	// Strided inputs may be any view. Others are made contiguous first: a copy, unless
-	// they are.
+	// Strided inputs may be any view. Other inputs are made contiguous first, with a copy
+	// if necessary.
 	Strided uint64
-	// Host inputs are wanted on tensor.Host, as shapes and axes are.
+	// Host inputs are needed on tensor.Host, as shapes and axes are.
 	Host uint64
-	// Types returns the types of the outputs, for Session.Plan. Without it those are
-	// the ones that the model's value_info declares.
+	// Types returns the types of the outputs, for Session.Plan. Without it, the types
+	// declared by the model's value_info apply.
 	Types func(in []OutputInfo) ([]OutputInfo, error)
-	// Captures says that Session.Capture may record Run: all of its work goes to the stream
-	// (Launch, and calls of package tensor), depends on no element that the host reads, and
-	// is the same each time.
+	// Captures says that Session.Capture may record Run: all of its work is queued on the
+	// stream (Launch, and calls of package tensor), does not depend on elements read by the
+	// host, and is the same each time.
 	Captures bool
-	// Close, if it is not nil, is called when the last session of the model is closed.
+	// Close, if not nil, is called when the last session of the model is closed.
 	Close func() error
 }
 
@@ -77,12 +77,13 @@ const All = ^uint64(0)
 // Call is one run of an engine's operator.
 type Call struct {
 	Context context.Context
-	Stream  *tensor.Stream // the session's
-	// Inputs stay the session's; nil: left out. Tensors are on Stream, or of Host on
-	// tensor.Host.
+	Stream  *tensor.Stream // the session's stream
+	// Inputs belong to the session; nil means omitted. Tensors are on Stream, and those in
+	// the set Host on tensor.Host.
 	Inputs []Value
-	// Outputs are the engine's to set, and become the session's: tensors on Stream or on
-	// tensor.Host, an alias of an input among them. nil is only for those without a name.
+	// Outputs are set by the engine and then belong to the session: tensors on Stream or on
+	// tensor.Host, including aliases of inputs. nil is allowed only for outputs without a
+	// name.
 	Outputs []Value
 
 	mayOverwrite []bool
@@ -98,19 +99,19 @@ func (c *Call) Tensor(i int) (*tensor.Tensor, error) {
 	return nil, layout.Errorf(device.ErrInvalid, "Call", "input %d is no tensor", i)
 }
 
-// MayOverwrite reports whether nobody uses the elements of an input after the call: an
-// output may be written over them, and be an alias of the input.
+// MayOverwrite reports whether nobody uses the elements of an input after the call. Then an
+// output may overwrite them and be an alias of the input.
 func (c *Call) MayOverwrite(i int) bool {
 	return i >= 0 && i < len(c.mayOverwrite) && c.mayOverwrite[i]
 }
 
-// An Option is for NewSession.
+// An Option configures NewSession.
 type Option func(*compiler)
 
-// WithOperators has an engine run what the session cannot.
+// WithOperators makes an engine run the nodes that the session cannot.
 func WithOperators(p Provider) Option { return func(c *compiler) { c.provider = p } }
 
-// foreign is an operator of an engine, in a session.
+// foreign is an engine's operator in a session.
 type foreign struct {
 	*Operator
 	name     string
@@ -118,7 +119,7 @@ type foreign struct {
 	declared []model.Type // of the outputs
 }
 
-// ask asks the engine for a node; nil: it does not have it.
+// ask asks the engine for a node's operator; nil: the engine has none.
 func (c *compiler) ask(u *unit) (*foreign, error) {
 	if c.provider == nil {
 		return nil, nil
@@ -139,7 +140,7 @@ func (c *compiler) ask(u *unit) (*foreign, error) {
 	return c.adopt(op, err, u.node.OpType, u.node.Outputs)
 }
 
-// adopt returns an engine's operator, which the session closes, whatever follows.
+// adopt returns an engine's operator. The session closes it, even after later errors.
 func (c *compiler) adopt(op *Operator, err error, name string, outputs []string) (*foreign, error) {
 	if op != nil && op.Close != nil {
 		c.p.closers = append(c.p.closers, op.Close)
@@ -187,7 +188,7 @@ func (f *foreign) run(c *call) error {
 		return errors.Join(err, c.d.invalid("the engine set %d outputs; there are %d", len(e.Outputs), len(c.out)))
 	}
 	err = errors.Join(err, f.owned(c, &e))
-	copy(c.out, e.Outputs) // what was set before an error is released
+	copy(c.out, e.Outputs) // outputs set before an error are released
 	c.sent += sentBy(e.Outputs)
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.d.name, err)
@@ -195,8 +196,8 @@ func (f *foreign) run(c *call) error {
 	return f.checkOutputs(c)
 }
 
-// owned refuses outputs that would be released twice: the session's inputs, and tensors
-// that are outputs already. It takes them out.
+// owned refuses outputs that would be released twice, and removes them: the session's
+// inputs, and tensors that are already outputs.
 func (f *foreign) owned(c *call, e *Call) (err error) {
 	taken := slices.Concat(c.in, e.Inputs)
 	for i, v := range e.Outputs {
@@ -210,7 +211,7 @@ func (f *foreign) owned(c *call, e *Call) (err error) {
 	return err
 }
 
-// sentBy returns the bytes of outputs that an engine sent to the device.
+// sentBy returns the number of bytes that an engine sent to the device for its outputs.
 func sentBy(outputs []Value) (bytes int64) {
 	for _, v := range outputs {
 		if x, ok := v.(*tensor.Tensor); ok && x != nil {
@@ -222,10 +223,10 @@ func sentBy(outputs []Value) (bytes int64) {
 	return bytes
 }
 
-// has reports whether a set of inputs has one: beyond the first 64, All alone does.
+// has reports whether a set of inputs contains input i; from input 64 on only All does.
 func has(set uint64, i int) bool { return set == All || i < 64 && set>>i&1 == 1 }
 
-// operand returns an input as the engine wants it.
+// operand returns an input in the form that the engine needs.
 func (f *foreign) operand(c *call, i int, x *tensor.Tensor) (*tensor.Tensor, error) {
 	x, err := f.placed(c, i, x)
 	if err != nil {
@@ -244,7 +245,7 @@ func (f *foreign) operand(c *call, i int, x *tensor.Tensor) (*tensor.Tensor, err
 	return y, nil
 }
 
-// placed returns an input where the engine wants it.
+// placed returns an input where the engine needs it.
 func (f *foreign) placed(c *call, i int, x *tensor.Tensor) (*tensor.Tensor, error) {
 	to := c.far
 	if has(f.Host, i) {
@@ -269,7 +270,7 @@ func (f *foreign) placed(c *call, i int, x *tensor.Tensor) (*tensor.Tensor, erro
 	return y, nil
 }
 
-// checkOutputs checks what an engine made.
+// checkOutputs checks the engine's outputs.
 func (f *foreign) checkOutputs(c *call) error {
 	for i, v := range c.out {
 		if absent(v) {
@@ -293,7 +294,7 @@ func (f *foreign) checkOutputs(c *call) error {
 	return nil
 }
 
-// plan makes outputs on the dry device that stands in for the session's.
+// plan makes outputs on the dry device that stands in for the session's device.
 func (f *foreign) plan(c *call, in []Value) error {
 	types := f.declared
 	if f.Types != nil {
@@ -333,7 +334,7 @@ func (f *foreign) plan(c *call, in []Value) error {
 	return nil
 }
 
-// offer makes a unit an engine's, if that has its operator.
+// offer makes a unit an engine's if the engine has its operator.
 func (c *compiler) offer(u *unit) error {
 	f, err := c.ask(u)
 	if f == nil || err != nil {
@@ -346,8 +347,8 @@ func (c *compiler) offer(u *unit) error {
 	return nil
 }
 
-// split gives a kernel of arithmetic what an engine is not needed for: operands of few
-// elements, on the host.
+// split returns a kernel of arithmetic that leaves large operands to the engine and
+// computes on few elements on the host.
 func (f *foreign) split(native kernel) kernel {
 	return func(c *call) error {
 		if c.few() {
@@ -357,7 +358,7 @@ func (f *foreign) split(native kernel) kernel {
 	}
 }
 
-// few reports whether the host should calculate.
+// few reports whether the host should compute the result.
 func (c *call) few() bool {
 	var dims layout.Shape
 	for _, v := range c.in {
@@ -368,7 +369,7 @@ func (c *call) few() bool {
 		if x.Count() > fewElements {
 			return false
 		}
-		if together, err := layout.Broadcast(dims, x.Shape()); err == nil { // else the operator does not broadcast
+		if together, err := layout.Broadcast(dims, x.Shape()); err == nil { // else no broadcast
 			dims = together
 		}
 	}
@@ -376,8 +377,8 @@ func (c *call) few() bool {
 	return err == nil && n <= fewElements
 }
 
-// engines returns the units of arithmetic that are not of shapes, as opaque ones of the
-// engine, and lets it have the large operands of the others.
+// engines makes arithmetic units that do not work on shapes opaque units of the engine.
+// Units on shapes leave large operands to it.
 func (c *compiler) engines() error {
 	if c.provider == nil {
 		return nil
@@ -405,7 +406,7 @@ func (c *compiler) engines() error {
 	return nil
 }
 
-// declareTypes notes the types that the graph declares, for plans.
+// declareTypes records the types that the graph declares, for plans.
 func (c *compiler) declareTypes() {
 	if c.provider != nil {
 		c.declared = declaredIn(c.graph)

@@ -10,48 +10,48 @@ import (
 
 // A NodeReport is the work of one node in one run.
 type NodeReport struct {
-	// Graph is empty for the model's graph, and for the graph of an If the nodes and
-	// attributes that it is in, as in Explained.
+	// Graph is empty for the model's graph. For the graph of an If it is the path of nodes
+	// and attributes, as in Explained.
 	Graph      string
 	Index      int          // in the file's list of nodes
-	Name       string       // of the node; may be empty
+	Name       string       // the node's name; may be empty
 	Op         string       // "Reshape-14"
-	OutputInfo              // the first output
-	More       []OutputInfo // the others
+	OutputInfo              // first output
+	More       []OutputInfo // other outputs
 	tensor.Verdict
-	Host bool // worked out on the host, beside the device
-	// Foreign: an engine ran it, or of an If the nodes of its graph, which have reports of
-	// their own. Bytes are those of operands that were made contiguous for it.
+	Host bool // computed on the host, beside the device
+	// Foreign: an engine ran the node or, for an If, the nodes of its graph, which have
+	// their own reports. Bytes counts operands made contiguous for the engine.
 	Foreign bool
-	// Group is the nodes that an engine ran whole, in the file's order: the report is of all
-	// of them. Index and Name are the first's that runs.
+	// Group lists the nodes that an engine ran as one unit, in the file's order: the report
+	// covers all of them. Index and Name belong to the first one that runs.
 	Group  []int
-	Elided bool   // not made: its only user writes it into its own output, or reports that it could not
+	Elided bool   // not made: its only user writes it directly, or reports that it could not
 	Why    string // the reason for the verdict
-	// Read is the number of bytes read from the device: shapes, axes, and casts to
-	// strings. That is a transfer, and waits for the device.
+	// Read is the number of bytes read from the device: shapes, axes, and casts to strings.
+	// Each read is a transfer and waits for the device.
 	Read int64
-	// Sent is the number of bytes of operands sent from the host to the device of the
-	// others: a transfer.
+	// Sent is the number of operand bytes sent from the host to the device of the other
+	// operands: a transfer.
 	Sent int64
-	// HostTime is when the host ran the node, waits for elements that it needs included, and
-	// DeviceTime when the device did, as it began and ended the node's work in the queue: where
-	// the device was idle, waits for the host are part of it. They are nil unless
-	// Session.Profile measured them, as Profile.Wait says.
+	// HostTime is when the host ran the node, including waits for elements that it needs.
+	// DeviceTime is when the device ran it, from the start to the end of the node's work in
+	// the queue: while the device is idle, it includes waits for the host. They are nil
+	// unless Session.Profile measured them; see Profile.Wait.
 	HostTime, DeviceTime *Span
 }
 
 // OutputInfo is an output of a node.
 type OutputInfo struct {
-	Output string // the name of the value; may be empty if nothing uses it
+	Output string // the value's name; may be empty if nothing uses it
 	Type   layout.DType
 	Shape  layout.Shape
-	// Container is the type of a value that is no tensor: "sequence(float)".
-	// Such a value has no Type and no Shape.
+	// Container is the type of a value that is not a tensor: "sequence(float)". Such a
+	// value has no Type and no Shape.
 	Container string
 }
 
-// TypeString writes the type of the output: "float[2,3]" or "sequence(float)".
+// TypeString formats the type of the output: "float[2,3]" or "sequence(float)".
 func (m OutputInfo) TypeString() string {
 	if m.Container != "" {
 		return m.Container
@@ -70,7 +70,7 @@ func infoOf(name string, v Value) OutputInfo {
 	return OutputInfo{Output: name, Container: typeString(v)}
 }
 
-// reportBytes is about how much memory the reports of a run need.
+// reportBytes estimates the memory that the reports of a run need.
 func (p *program) reportBytes() (bytes int64) {
 	for each := range p.all {
 		bytes += int64(len(each.steps)+len(each.folded)) << 10
@@ -78,7 +78,7 @@ func (p *program) reportBytes() (bytes int64) {
 	return bytes
 }
 
-// OnNode calls hook, in the goroutine of Run, after each node; nil ends that.
+// OnNode makes Run call hook after each node, in its own goroutine; nil removes the hook.
 func (s *Session) OnNode(hook func(NodeReport)) {
 	if hook == nil {
 		s.hook.Store(nil)
@@ -87,7 +87,7 @@ func (s *Session) OnNode(hook func(NodeReport)) {
 	s.hook.Store(&hook)
 }
 
-// report says what a call that has just run did.
+// report describes the work of a call that has just run.
 func (st *step) report(c *call) NodeReport {
 	if st.d.opaque {
 		return st.foreignReport(c)
@@ -131,7 +131,7 @@ func (st *step) report(c *call) NodeReport {
 	return n
 }
 
-// foreignReport says what was done for an engine's operator.
+// foreignReport describes the work done for an engine's operator.
 func (st *step) foreignReport(c *call) NodeReport {
 	n := NodeReport{Index: st.index, Name: st.name, Op: st.d.name, Foreign: true, Group: st.group, Why: "an engine's", Sent: c.sent, Read: c.fetched}
 	for i, v := range c.out {
@@ -203,7 +203,7 @@ func (st *step) why(c *call, n *NodeReport) (elided bool, why string) {
 	return false, viewReason(&in, &out)
 }
 
-// viewReason says what of the layout a view changed.
+// viewReason says which part of the layout a view changed.
 func viewReason(in, out *layout.Layout) string {
 	switch {
 	case in.Equal(out):

@@ -15,13 +15,13 @@ import (
 type run struct {
 	values []Value
 	call   call
-	given  []int // slots of inputs that the caller gave away, until they are released
+	given  []int // slots of inputs given away, until they are released
 	last   []bool
-	copies []*tensor.Tensor // of each output that others would be written over; nil: there are none
-	into   []*tensor.Tensor // of each output: the memory that the caller wants it in; nil: none does
+	copies []*tensor.Tensor // per output: a copy if other outputs would overwrite it; nil: none
+	into   []*tensor.Tensor // per output: the caller's memory for it; nil: none
 }
 
-// take returns the state for a run, which put gets back.
+// take returns the state for a run; put recycles it.
 func (p *program) take() *run {
 	if r, ok := p.runs.Get().(*run); ok {
 		return r
@@ -40,13 +40,13 @@ func (p *program) put(r *run) {
 	p.runs.Put(r)
 }
 
-// begin is for a run of a session, or a plan of one: then far stands in for its stream.
+// begin starts a run of a session, or of its plan; in a plan far stands in for its stream.
 func (r *run) begin(ctx context.Context, s *Session, far *tensor.Stream, hook *func(NodeReport)) {
 	c := &r.call
 	c.ctx, c.hook, c.session, c.far, c.captures = ctx, hook, s, far, false
 }
 
-// run runs the graph. r has the constants.
+// run runs the graph. r already has the constants.
 func (p *program) run(r *run, inputs Values, options []RunOption) (_ Values, err error) {
 	if err := p.bind(r, inputs); err != nil {
 		return nil, err
@@ -80,7 +80,7 @@ func (p *program) run(r *run, inputs Values, options []RunOption) (_ Values, err
 	}
 	for i := range p.outputs {
 		out := &p.outputs[i]
-		// Its extents are not compared: real models declare wrong ones, and run.
+		// Extents are not compared: real models declare wrong ones, and still run.
 		if v := r.values[out.slot]; !out.accepts(v, false) {
 			err := layout.Errorf(device.ErrInvalid, "Session.Run", "output %s is %s; the graph declares %v", quote.Name(out.name), describe(v), out.typ)
 			return nil, errors.Join(err, p.abandon(r, len(p.steps)))
@@ -89,7 +89,7 @@ func (p *program) run(r *run, inputs Values, options []RunOption) (_ Values, err
 	return p.results(r)
 }
 
-// do runs one step and releases what nobody uses afterwards.
+// do runs one step and then releases values that are no longer used.
 func (r *run) do(p *program, i int) error {
 	st := &p.steps[i]
 	r.prepare(st)
@@ -132,7 +132,8 @@ func (r *run) do(p *program, i int) error {
 	return errors.Join(errs...)
 }
 
-// runNamed runs the kernel of a step, and has errors that come late name the node.
+// runNamed runs the kernel of a step, and attaches the node's name to errors that come
+// late.
 func (c *call) runNamed(st *step) error {
 	if !st.d.late || c.session.names == nil || c.dry() || c.captures {
 		return c.run(st.kernel)
@@ -148,7 +149,7 @@ func (c *call) runNamed(st *step) error {
 	return nil
 }
 
-// prepare makes the call of a step.
+// prepare initializes the call of a step.
 func (r *run) prepare(st *step) {
 	c := &r.call
 	c.d, c.home, c.last, c.mayDefer = st.d, c.far, st.last, st.mayDefer
@@ -166,7 +167,8 @@ func (r *run) prepare(st *step) {
 	}
 }
 
-// abandon releases what the first n steps made and is still held, and what the caller gave.
+// abandon releases outputs of the first n steps that are still held, and the inputs given
+// away.
 func (p *program) abandon(r *run, n int) error {
 	var errs []error
 	for _, st := range p.steps[:n] {
@@ -216,7 +218,7 @@ func (p *program) result(r *run, i int) (Value, error) {
 	if named {
 		v, err = r.place(port, v, r.into[i])
 	} else {
-		v, err = alias(opIdentity, v) // of the caller's own, or the session's
+		v, err = alias(opIdentity, v) // a reference of the caller's own, or the session's
 	}
 	if err == nil && port.made {
 		err = r.values[port.slot].Release()
@@ -225,7 +227,7 @@ func (p *program) result(r *run, i int) (Value, error) {
 	return v, err
 }
 
-// bind puts the inputs into their slots, after checking names and types.
+// bind stores the inputs in their slots, after checking names and types.
 func (p *program) bind(r *run, inputs Values) error {
 	bound := 0
 	for i := range p.inputs {

@@ -13,22 +13,21 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
-// A Session is a model's graph, ready to run on a stream: nodes in order, their
-// attributes read, constants loaded. Shapes, axes and the arithmetic on them
-// stay on the host, whatever the device. Run may be called from many
-// goroutines.
+// A Session is a model's graph, ready to run on a stream: the nodes are ordered, their
+// attributes read and the constants loaded. Shapes, axes and the arithmetic on them stay on
+// the host, on any device. Run may be called from many goroutines.
 type Session struct {
 	program   *program
 	stream    *tensor.Stream
-	names     device.Attributor   // of the stream's queue; nil: errors do not come late
-	constants map[*program][]held // of the graph, and of those in its nodes
+	names     device.Attributor   // of the stream's queue; nil: no late errors
+	constants map[*program][]held // of the graph, and of graphs in its nodes
 	hook      atomic.Pointer[func(NodeReport)]
 	closed    atomic.Bool
 }
 
-// NewSession prepares a model to run on a stream. Operators that are not supported
-// give a *MissingError that names them all. The model is not needed afterwards.
-// Close releases the constants.
+// NewSession prepares a model to run on a stream. Unsupported operators give a
+// *MissingError that names them all. The session does not need the model afterwards. Close
+// releases the constants.
 func NewSession(s *tensor.Stream, m *model.Model, options ...Option) (*Session, error) {
 	const op = "NewSession"
 	switch {
@@ -61,10 +60,10 @@ func open(p *program, s *tensor.Stream) *Session {
 	return &Session{program: p, stream: s, names: names, constants: map[*program][]held{}}
 }
 
-// On returns a session of the same model on another stream. What is compiled and what
-// engines keep is shared, and so are the constants' bytes on one device; on another device
-// the constants are copied, and an engine's operators are device.ErrUnsupported. The two
-// sessions are closed one by one, in any order.
+// On returns a session of the same model on another stream. The sessions share the compiled
+// model and what engines keep and, on one device, the constants' memory. On another device
+// the constants are copied, and an engine's operators give device.ErrUnsupported. Each
+// session must be closed, in any order.
 func (s *Session) On(stream *tensor.Stream) (_ *Session, err error) {
 	const op = "Session.On"
 	switch {
@@ -108,7 +107,7 @@ func (s *Session) On(stream *tensor.Stream) (_ *Session, err error) {
 }
 
 // Close releases the session's constants and, with the last session of the model, what
-// engines keep for it. Runs must have ended.
+// engines keep for it. All runs must have ended.
 func (s *Session) Close() error {
 	if s == nil {
 		return nilSession("Session.Close")
@@ -151,16 +150,16 @@ func (s *Session) Outputs() []model.ValueInfo {
 	return out
 }
 
-// Run runs the graph. The inputs stay the caller's, but those that Donate gives away; the
-// outputs are the caller's to release. Outputs are on the session's stream, but results of
-// shape arithmetic on tensor.Host. When ctx is cancelled, Run ends before the next node, or
-// while a node waits for elements that the host reads, with the context's cause. What it has
-// queued goes on.
+// Run runs the graph. The caller keeps the inputs, except those passed through Donate, and
+// must release the outputs. Outputs are on the session's stream, but results of shape
+// arithmetic are on tensor.Host. When ctx is cancelled, Run ends with the context's cause
+// before the next node, or while a node waits for elements that the host reads. Work
+// already queued continues.
 func (s *Session) Run(ctx context.Context, inputs Values, options ...RunOption) (Values, error) {
 	return s.start(ctx, inputs, options, false, nil)
 }
 
-// check checks what a run needs besides inputs.
+// check checks the preconditions of a run other than its inputs.
 func (s *Session) check(op string, ctx context.Context) error {
 	switch {
 	case s == nil:
@@ -173,7 +172,7 @@ func (s *Session) check(op string, ctx context.Context) error {
 	return nil
 }
 
-// start is Run, or the run that Capture records or Profile measures.
+// start is Run, or the run recorded by Capture or measured by Profile.
 func (s *Session) start(ctx context.Context, inputs Values, options []RunOption, captures bool, profile *Profile) (Values, error) {
 	if err := s.check("Session.Run", ctx); err != nil {
 		return nil, err
@@ -188,7 +187,7 @@ func (s *Session) start(ctx context.Context, inputs Values, options []RunOption,
 	return s.program.run(r, inputs, options)
 }
 
-// checkInput refuses the name of an input that there is not.
+// checkInput refuses a name that is not an input.
 func (p *program) checkInput(op, name string) error {
 	names := make([]string, len(p.inputs))
 	for i, in := range p.inputs {
@@ -199,8 +198,8 @@ func (p *program) checkInput(op, name string) error {
 	return layout.Errorf(device.ErrInvalid, op, "the graph has no input %s; it has %s", quote.Name(name), listed(names))
 }
 
-// accepts reports whether a value is of the declared type, as far as that goes,
-// and if wanted of the declared extents.
+// accepts reports whether a value matches the declared type, as far as that goes, and the
+// declared extents if extents is set.
 func (p *port) accepts(v Value, extents bool) bool {
 	switch v := v.(type) {
 	case *tensor.Tensor:
@@ -240,12 +239,12 @@ func fits(t *model.Type, dims []int64) bool {
 	return true
 }
 
-// fail names the node that an error is from.
+// fail adds the node's name to an error.
 func (st *step) fail(err error) error {
 	return fmt.Errorf("%s: %w", nodeLabel(st.index, st.d.op, st.name), err)
 }
 
-// String names the node and its operator, for errors that are found late.
+// String names the node and its operator, for late errors.
 func (st *step) String() string {
 	return nodeLabel(st.index, st.d.op, st.name) + ": " + st.d.name
 }

@@ -8,10 +8,10 @@ import (
 	"github.com/restride/restride/onnx/model"
 )
 
-// maxNested is how deep graphs lie in attributes of each other's nodes.
+// maxNested is the maximum nesting depth of graphs in attributes of nodes.
 const maxNested = 32
 
-// body is a graph that is an attribute of a node.
+// body is a graph in an attribute of a node.
 type body struct {
 	attr  string
 	graph *model.Graph
@@ -37,8 +37,8 @@ func bodiesOf(n *model.Node) []body {
 	return all
 }
 
-// capturedBy returns the values of the graph around a node that its bodies use, each
-// once, in the order of their first use.
+// capturedBy returns the values of the enclosing graph that a node's bodies use, without
+// repeats, in order of first use.
 func capturedBy(n *model.Node) ([]string, error) {
 	var all []string
 	seen := map[string]bool{}
@@ -57,12 +57,12 @@ func capturedBy(n *model.Node) ([]string, error) {
 	return all, nil
 }
 
-// free returns the values that a graph uses and does not make, each once.
+// free returns the values that a graph uses but does not make, without repeats.
 func free(g *model.Graph, depth int) ([]string, error) {
 	if depth > maxNested {
 		return nil, layout.Errorf(device.ErrUnsupported, "graph", "graphs lie in nodes of each other more than %d deep", maxNested)
 	}
-	made := map[string]bool{"": true} // or noted before
+	made := map[string]bool{"": true} // or already recorded
 	for i := range g.Inputs {
 		made[g.Inputs[i].Name] = true
 	}
@@ -105,8 +105,8 @@ func free(g *model.Graph, depth int) ([]string, error) {
 	return all, nil
 }
 
-// within returns a model of a body: its inputs are the body's own, and after them what it
-// takes from the graph around it.
+// within returns a model of a body: its inputs are the body's own inputs, followed by the
+// values captured from the enclosing graph.
 func within(m *model.Model, g *model.Graph, captured []string) *model.Model {
 	inner, graph := *m, *g
 	graph.Inputs = slices.Clone(g.Inputs)
@@ -117,7 +117,7 @@ func within(m *model.Model, g *model.Graph, captured []string) *model.Model {
 	return &inner
 }
 
-// readOnHost notes the values that nodes of a graph, and of graphs in these, read on the
+// readOnHost records the values that nodes of a graph and its nested graphs read on the
 // host: shapes and axes.
 func readOnHost(g *model.Graph, v Opset, read map[string]bool) {
 	for i := range g.Nodes {

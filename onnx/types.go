@@ -16,8 +16,8 @@ func (s typeSet) with(types ...layout.DType) typeSet {
 
 func (s typeSet) without(types ...layout.DType) typeSet { return s &^ typeSet(0).with(types...) }
 
-// The sets of types that ONNX allows to data movement operators grew over the
-// opsets; each is named after the opset that brought it.
+// ONNX's sets of types for data movement operators grew with the opsets; each set is named
+// after the opset that introduced it.
 var (
 	types1  = typeSet(0).with(layout.Float16, layout.Float32, layout.Float64)
 	types5  = types1.with(layout.Bool, layout.String, layout.Complex64, layout.Complex128, layout.Int8, layout.Int16, layout.Int32, layout.Int64, layout.Uint8, layout.Uint16, layout.Uint32, layout.Uint64)
@@ -29,8 +29,8 @@ var (
 	types25 = types24.with(layout.Int2, layout.Uint2)
 )
 
-// typeChanges are these sets. What an operator takes from all of them
-// (definition.growing) grows with the list.
+// typeChanges lists these sets. Operators that accept all of them (definition.growing) grow
+// with the list.
 var typeChanges = []change{
 	{1, types1}, {5, types5}, {13, types13}, {19, types19}, {21, types21}, {23, types23}, {24, types24}, {25, types25},
 }

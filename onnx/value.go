@@ -12,18 +12,18 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
-// A Value is what an edge of a graph carries: a *tensor.Tensor, a *Sequence or
-// an *Optional. Whoever gets one releases it.
+// A Value is the content of an edge of a graph: a *tensor.Tensor, a *Sequence or an
+// *Optional. The receiver of a Value must release it.
 type Value interface{ Release() error }
 
 // Sequence is an ONNX sequence: values of one type.
 type Sequence struct {
-	Elem  layout.DType // of the tensors
+	Elem  layout.DType // element type of the tensors
 	Items []Value
 }
 
-// countItems counts n items, of which each takes about as much as a tensor without its
-// elements, until what holds them is garbage.
+// countItems charges memory for n items, each about the size of a tensor without its
+// elements, until holder is garbage.
 func countItems[T any](op string, holder *T, n int) error {
 	const item = 512
 	return budget.TakeFor(budget.Process(), holder, op, int64(n)*item)
@@ -31,18 +31,18 @@ func countItems[T any](op string, holder *T, n int) error {
 
 // Optional is an ONNX optional: a value or none.
 type Optional struct {
-	Elem  layout.DType // of the tensors
+	Elem  layout.DType // element type of the tensors
 	Value Value        // nil: none
 }
 
-// Format shows a value: a tensor as tensor.Tensor.Format does, and of a sequence or
-// an optional its type, then each value on a line of its own or more. Elements that
-// cannot be read are an error.
+// Format formats a value: a tensor as tensor.Tensor.Format does; a sequence or an optional
+// as its type followed by each value on one or more lines. Elements that cannot be read are
+// an error.
 func Format(v Value) (string, error) {
 	return format(v, (*tensor.Tensor).Format)
 }
 
-// format shows a value with a function for its tensors.
+// format formats a value with a function for its tensors.
 func format(v Value, show func(*tensor.Tensor) (string, error)) (string, error) {
 	if absent(v) {
 		return "none", nil
@@ -71,28 +71,28 @@ func format(v Value, show func(*tensor.Tensor) (string, error)) (string, error) 
 	return fmt.Sprintf("a %T", v), nil
 }
 
-// shown is a tensor's String, for format.
+// shown is a tensor's String as a function for format.
 func shown(t *tensor.Tensor) (string, error) { return t.String(), nil }
 
-// String is Format, which says of elements that cannot be read so in their place.
+// String is Format with error text in place of elements that cannot be read.
 func (s *Sequence) String() string {
 	if s == nil {
 		return "<nil>"
 	}
-	text, _ := format(s, shown) // which has no errors
+	text, _ := format(s, shown) // never an error
 	return text
 }
 
-// String is Format, which says of elements that cannot be read so in their place.
+// String is Format with error text in place of elements that cannot be read.
 func (o *Optional) String() string {
 	if o == nil {
 		return "<nil>"
 	}
-	text, _ := format(o, shown) // which has no errors
+	text, _ := format(o, shown) // never an error
 	return text
 }
 
-// typeString writes a value's type as model.Type does: "sequence(float)".
+// typeString formats a value's type as model.Type does: "sequence(float)".
 func typeString(v Value) string {
 	if absent(v) {
 		return "?"
@@ -131,8 +131,7 @@ func (o *Optional) Release() error {
 	return o.Value.Release()
 }
 
-// release releases a value, if it is there, and appends the error, if there is
-// one.
+// release releases a value, if there is one, and appends any error.
 func release(errs []error, v Value) []error {
 	if absent(v) {
 		return errs
@@ -143,7 +142,7 @@ func release(errs []error, v Value) []error {
 	return errs
 }
 
-// absent reports whether a value is none: nil, of whatever Go type.
+// absent reports whether a value is nil, of any Go type.
 func absent(v Value) bool {
 	switch v := v.(type) {
 	case nil:
@@ -177,8 +176,8 @@ func elemOfValue(v Value) layout.DType {
 	return layout.Invalid
 }
 
-// holds reports whether a value is one that ONNX has a type for: a tensor, a
-// sequence of such, or an optional of either, and all of one element type.
+// holds reports whether ONNX has a type for the value: a tensor, a sequence of tensors, or
+// an optional of either, all with one element type.
 func holds(v Value, elem layout.DType) bool {
 	if absent(v) || elemOfValue(v) != elem {
 		return false
