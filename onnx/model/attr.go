@@ -6,7 +6,7 @@ import (
 	"github.com/restride/restride/internal/quote"
 )
 
-// attrKind is the kind of an attribute's value, by ONNX's number.
+// attrKind is the kind of an attribute's value, with ONNX's number.
 type attrKind int32
 
 const (
@@ -39,17 +39,17 @@ type Attr struct {
 	// slice of one of these. A string may hold any bytes: real models keep binary blobs
 	// there.
 	Value any
-	// Ref, in the body of a function, names the attribute of the calling node
-	// that gives the value; Value is then nil and RefKind is its kind, as Kind names it;
-	// "" leaves it open.
+	// Ref, in the body of a function, names the attribute of the calling node that supplies
+	// the value; Value is then nil and RefKind is its kind, in Kind's notation; an empty
+	// RefKind allows any kind.
 	Ref     string
 	RefKind string
 
 	rest rest
 }
 
-// Kind returns ONNX's name of the kind of the value, such as "float", "ints" or
-// "sparse_tensor", and "no kind" if it is none that ONNX has.
+// Kind returns ONNX's name for the kind of the value, such as "float", "ints" or
+// "sparse_tensor", and "no kind" for a Go type that ONNX does not have.
 func (a Attr) Kind() string { return a.kind().String() }
 
 func (a Attr) kind() attrKind {
@@ -88,11 +88,11 @@ func (a Attr) kind() attrKind {
 	return noKind
 }
 
-// Attrs are the attributes of a node. The getters return the value and whether
-// the attribute is there; one that is there with another kind is an error.
+// Attrs are the attributes of a node. The getters return the value and whether the
+// attribute is present; an attribute of another kind is an error.
 type Attrs []Attr
 
-// Get returns the attribute of that name, if there is one.
+// Get returns the named attribute, if it is present.
 func (as Attrs) Get(name string) (Attr, bool) {
 	for _, a := range as {
 		if a.Name == name {
@@ -105,7 +105,7 @@ func (as Attrs) Get(name string) (Attr, bool) {
 // Int returns an integer.
 func (as Attrs) Int(name string) (int64, bool, error) { return lookup[int64](as, name) }
 
-// IntOr returns an integer, or otherwise if it is not there.
+// IntOr returns an integer, or otherwise if the attribute is absent.
 func (as Attrs) IntOr(name string, otherwise int64) (int64, error) {
 	if v, ok, err := as.Int(name); ok || err != nil {
 		return v, err
@@ -119,7 +119,7 @@ func (as Attrs) Float(name string) (float32, bool, error) { return lookup[float3
 // Str returns a string.
 func (as Attrs) Str(name string) (string, bool, error) { return lookup[string](as, name) }
 
-// StrOr returns a string, or otherwise if it is not there.
+// StrOr returns a string, or otherwise if the attribute is absent.
 func (as Attrs) StrOr(name, otherwise string) (string, error) {
 	if v, ok, err := as.Str(name); ok || err != nil {
 		return v, err

@@ -7,16 +7,16 @@ import (
 	"github.com/restride/restride/internal/quote"
 )
 
-// The checks here hold for every model that is read or written; those for
-// tensors are in tensor.go. Each looks at one level: whoever reads or writes
-// an inner graph checks that one.
+// These checks apply to every model that is read or written; tensor.go has the checks for
+// tensors. Each covers one level: the code that reads or writes an inner graph checks that
+// graph.
 
 var (
 	errNameless = invalidf("it has no name")
 	errNoOpType = invalidf("it has no op_type")
 )
 
-// nameless is an element of a list that must have a name and has none.
+// nameless is the error for a list element without a required name.
 func nameless(what string, i int) error { return invalidf("%s %d has no name", what, i) }
 
 func (m *Model) check() error {
@@ -124,7 +124,7 @@ func (g *Graph) check() error {
 	return checkNodes(g.Nodes)
 }
 
-// unique is a set of names that must be neither empty nor given twice.
+// unique is a set of names; empty and repeated names are errors.
 type unique map[string]bool
 
 func (u unique) add(what string, i int, name string) error {
@@ -218,8 +218,8 @@ func (t Type) check() error {
 	return nil
 }
 
-// checkNames refuses a name that is not UTF-8, which protobuf's strings are by
-// definition and other readers insist on.
+// checkNames refuses a name that is not UTF-8: protobuf's strings are UTF-8, and other
+// readers insist on it.
 func checkNames(what string, names ...string) error {
 	for _, s := range names {
 		if !utf8.ValidString(s) {

@@ -9,9 +9,8 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// NewTensor returns a tensor with these elements; no dims make a scalar. The
-// types that Go lacks (float16, int4 and so on) are built from bytes: see
-// Tensor.Data.
+// NewTensor returns a tensor with these elements; without dims it is a scalar. Types that
+// Go lacks (float16, int4 and so on) are built from bytes: see Tensor.Data.
 func NewTensor[T layout.Element](name string, values []T, dims ...int64) (Tensor, error) {
 	t := Tensor{Name: name, Type: layout.TypeOf[T](), Dims: shapeOf(slices.Clone(dims))}
 	if strs, ok := layout.Plain(values).([]string); ok {
@@ -29,8 +28,8 @@ func NewTensor[T layout.Element](name string, values []T, dims ...int64) (Tensor
 	return t, nil
 }
 
-// Elements returns a copy of the tensor's elements, reading external data if
-// that is where they are. T must be the tensor's type.
+// Elements returns a copy of the tensor's elements, and reads external data if necessary. T
+// must match the tensor's type.
 func Elements[T layout.Element](t *Tensor) ([]T, error) {
 	if t == nil {
 		return nil, nilError("Elements", "tensor")

@@ -10,12 +10,12 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// Errors grow from the inside out: the place that finds a fault knows only the
-// fault, each caller puts in front of it where that was (within), and the
-// exported function adds its own name (named).
+// Errors are built from the inside out: the place that finds a fault describes only the
+// fault, each caller adds its location in front (within), and the exported function adds
+// its own name (named).
 
-// ErrText is the error of text that is not valid UTF-8, as ONNX's strings are. It
-// is of kind ErrInvalid.
+// ErrText is the error for text that is not valid UTF-8, which ONNX requires. Its kind is
+// ErrInvalid.
 var ErrText = fmt.Errorf("%w: not valid UTF-8", layout.ErrInvalid)
 
 func invalidf(format string, args ...any) error {
@@ -26,10 +26,10 @@ func unsupportedf(format string, args ...any) error {
 	return layout.Errorf(layout.ErrUnsupported, "", format, args...)
 }
 
-// nilError is the error of an exported function that gets nothing.
+// nilError is the error of an exported function for a nil argument.
 func nilError(op, what string) error { return named(op, invalidf("the %s is nil", what)) }
 
-// within says where err happened. A nil err stays nil.
+// within adds the place where err happened. A nil err stays nil.
 func within(err error, format string, args ...any) error {
 	if err == nil {
 		return nil
@@ -42,7 +42,7 @@ func within(err error, format string, args ...any) error {
 	return fmt.Errorf("%s: %w", where, err)
 }
 
-// named gives err the name of the exported function that returns it.
+// named adds the name of the exported function to err.
 func named(op string, err error) error {
 	if err == nil {
 		return nil
@@ -54,7 +54,7 @@ func named(op string, err error) error {
 	return fmt.Errorf("model.%s: %w", op, quote.Error(err))
 }
 
-// refused makes the error of a file that is none for us one of kind ErrInvalid.
+// refused gives the error for a file that cannot be read the kind ErrInvalid.
 func refused(err error) error {
 	if e := new(file.Error); errors.As(err, &e) {
 		return invalidf("%v", e)
@@ -62,8 +62,8 @@ func refused(err error) error {
 	return err
 }
 
-// causeOf returns what the operating system says of a file, without its path,
-// which may hold anything.
+// causeOf returns the operating system's error for a file, without the path, which may
+// contain anything.
 func causeOf(err error) error {
 	var e *fs.PathError
 	if errors.As(err, &e) {
@@ -80,9 +80,9 @@ func message(e *layout.Error) string {
 	return e.Error()
 }
 
-// fileError is an external data file that cannot be used as the model says: the
-// model is invalid, and the operating system says why. where names the file, so
-// cause need not.
+// fileError reports an external data file that does not match the model: the model is
+// invalid, and the operating system's error says why. where names the file, so cause need
+// not.
 type fileError struct {
 	where string
 	cause error

@@ -15,20 +15,20 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// External says which bytes of which file hold a tensor's elements.
+// External locates a tensor's elements in a file.
 //
-// The file must lie in the model's folder or below. A path that is absolute or
-// that leads out of the folder, by ".." or by a symbolic link, is refused, so
-// that a model cannot make a program read other files. (A cache that links
-// each file of a model to a store elsewhere is refused too: copy such a model
-// to a plain folder first.) A checksum in the file is ignored.
+// The file must be in the model's folder or below. A path that is absolute or that leads
+// out of the folder, through ".." or a symbolic link, is refused, so that a model cannot
+// make a program read other files. (A cache that links each file of a model to a store
+// elsewhere is refused too: first copy such a model to a plain folder.) A checksum in the
+// file is ignored.
 type External struct {
-	// Dir is the folder of the model; "" if the tensor came without one.
+	// Dir is the folder of the model; "" if the tensor has none.
 	Dir string
 	// Path is relative to Dir, with slashes.
 	Path string
-	// Offset is where the elements start, and Length how many bytes they have;
-	// -1 is up to the end of the file, which must be exactly enough.
+	// Offset is the start of the elements, and Length is their size in bytes. A Length of
+	// -1 means up to the end of the file, which must match exactly.
 	Offset, Length int64
 }
 
@@ -66,8 +66,8 @@ func parseBytes(s string) (int64, error) {
 	return int64(n), nil
 }
 
-// check says whether x can describe the size bytes of t; the file itself is
-// looked at when it is opened.
+// check checks that x can describe the size bytes of t; the file itself is checked when it
+// is opened.
 func (x *External) check(t *Tensor, size int64) error {
 	switch {
 	case x.Path == "":
@@ -84,18 +84,18 @@ func (x *External) check(t *Tensor, size int64) error {
 	return checkNames("external data", x.Path)
 }
 
-// A Reader gives the bytes of a tensor, from memory or from an external file,
-// in any order and in pieces of any size. Only the pieces are ever in memory.
-// The bytes are as in Tensor.Data.
+// A Reader reads the bytes of a tensor, from memory or from an external file, in any order
+// and in pieces of any size. It holds only those pieces in memory. The bytes are as in
+// Tensor.Data.
 type Reader struct {
 	tensor Tensor
 	file   *file.File // nil: the bytes are in tensor.Data
 	size   int64
 }
 
-// Open returns a Reader of the tensor's bytes; close it after use. For external
-// data it opens the file and checks that it has all of the bytes. Strings have
-// no bytes: layout.ErrUnsupported.
+// Open returns a Reader of the tensor's bytes; close it after use. For external data it
+// opens the file and checks that it has all bytes. Strings have no bytes:
+// layout.ErrUnsupported.
 func (t *Tensor) Open() (*Reader, error) {
 	if t == nil {
 		return nil, nilError("Tensor.Open", "tensor")
@@ -124,8 +124,8 @@ func (t *Tensor) open() (*Reader, error) {
 	return r, nil
 }
 
-// open opens the file, inside the model's folder whatever links lie on the way,
-// and checks that it has the size bytes.
+// open opens the file, inside the model's folder whatever links are on the way, and checks
+// that it has the size bytes.
 func (x *External) open(size int64) (*file.File, error) {
 	if x.Dir == "" {
 		return nil, invalidf("external data at %s: the tensor was read without a folder", quote.Name(x.Path))
@@ -151,10 +151,10 @@ func (x *External) open(size int64) (*file.File, error) {
 	return f, nil
 }
 
-// Size returns how many bytes there are.
+// Size returns the number of bytes.
 func (r *Reader) Size() int64 { return r.size }
 
-// ReadAt reads len(p) bytes from offset off on, with the rules of io.ReaderAt.
+// ReadAt reads len(p) bytes from offset off, with the rules of io.ReaderAt.
 // io.NewSectionReader(r, 0, r.Size()) reads them in order.
 func (r *Reader) ReadAt(p []byte, off int64) (int, error) {
 	if r == nil {
@@ -217,8 +217,8 @@ func (r *Reader) Close() error {
 	return r.file.Close()
 }
 
-// Bytes returns all of the tensor's bytes: Data itself, or what the external
-// file holds.
+// Bytes returns all of the tensor's bytes: Data itself, or the content of the external
+// file.
 func (t *Tensor) Bytes() ([]byte, error) {
 	if t == nil {
 		return nil, nilError("Tensor.Bytes", "tensor")

@@ -2,12 +2,12 @@ package model
 
 import "sort"
 
-// A Model is the content of an ONNX file.
+// A Model is the contents of an ONNX file.
 type Model struct {
 	// IRVersion is the version of the file format, 1 or more.
 	IRVersion int64
-	// Opsets gives the version of each operator set in use, by domain. ONNX's
-	// own domain, which files write as "" or "ai.onnx", is always "" here.
+	// Opsets maps the domain of each operator set in use to its version. ONNX's own domain,
+	// which files write as "" or "ai.onnx", is always "" here.
 	Opsets map[string]int64
 	// Graph is never nil in a model that was read.
 	Graph     *Graph
@@ -15,15 +15,15 @@ type Model struct {
 
 	Producer, ProducerVersion string
 
-	// Dir is the folder that the model was read from, to which external data
-	// is relative. It is not part of the file.
+	// Dir is the folder that the model was read from; paths of external data are relative
+	// to it. It is not part of the file.
 	Dir string
 
 	rest rest
 }
 
-// New returns an empty model for version opset of ONNX's own operators, in the
-// oldest file format that this opset allows, so that most readers accept it.
+// New returns an empty model for version opset of ONNX's own operators, in the oldest file
+// format that this opset allows, so that most readers accept it.
 func New(graph string, opset int64) *Model {
 	return &Model{
 		IRVersion: irVersion(opset),
@@ -32,8 +32,8 @@ func New(graph string, opset int64) *Model {
 	}
 }
 
-// irVersion returns the file format version that came with an opset, and at
-// least 4, which allows initializers that are not also listed as inputs.
+// irVersion returns the file format version that was introduced with an opset, and at least
+// 4, which allows initializers that are not also listed as inputs.
 func irVersion(opset int64) int64 {
 	first := []struct{ opset, ir int64 }{
 		{25, 13}, {24, 12}, {23, 11}, {21, 10}, {19, 9}, {15, 8}, {12, 7}, {11, 6}, {10, 5},
@@ -46,8 +46,8 @@ func irVersion(opset int64) int64 {
 	return 4
 }
 
-// Function returns the model's function that a node with this domain, operator
-// type and overload calls, if there is one.
+// Function returns the model's function for a node's domain, operator type and overload, if
+// there is one.
 func (m *Model) Function(domain, name, overload string) (*Function, bool) {
 	for i := range m.Functions {
 		f := &m.Functions[i]
@@ -58,7 +58,7 @@ func (m *Model) Function(domain, name, overload string) (*Function, bool) {
 	return nil, false
 }
 
-// canonicalDomain gives the two names of ONNX's own domain as one.
+// canonicalDomain maps both names of ONNX's own domain to one.
 func canonicalDomain(domain string) string {
 	if domain == "ai.onnx" {
 		return ""
@@ -66,23 +66,23 @@ func canonicalDomain(domain string) string {
 	return domain
 }
 
-// A Graph is a list of nodes with its inputs, outputs and constants.
+// A Graph is a list of nodes with inputs, outputs and constants.
 type Graph struct {
 	Name    string
 	Nodes   []Node
 	Inputs  []ValueInfo
 	Outputs []ValueInfo
-	// ValueInfo holds what the file says of values between nodes.
+	// ValueInfo holds the file's declarations of values between nodes.
 	ValueInfo []ValueInfo
-	// Initializers are the graph's constants. Before file format 4 each one is
-	// also in Inputs; later, one that is in both is a default value.
+	// Initializers are the graph's constants. Before file format 4 each one is also in
+	// Inputs; in later formats, one that is in both is a default value.
 	Initializers       []Tensor
 	SparseInitializers []SparseTensor
 
 	rest rest
 }
 
-// Initializer returns the graph's initializer of that name, if there is one.
+// Initializer returns the graph's named initializer, if there is one.
 func (g *Graph) Initializer(name string) (*Tensor, bool) {
 	for i := range g.Initializers {
 		if g.Initializers[i].Name == name {
@@ -97,9 +97,9 @@ type Node struct {
 	Name     string
 	OpType   string
 	Domain   string // "" for ONNX's own operators
-	Overload string // selects among functions of one name
+	Overload string // selects among functions of the same name
 	Inputs   []string
-	Outputs  []string // like Inputs: "" stands for an optional one left out
+	Outputs  []string // as in Inputs, "" stands for an omitted optional one
 	Attrs    Attrs
 
 	rest rest
@@ -110,12 +110,12 @@ func NewNode(op string, inputs, outputs []string, attrs ...Attr) Node {
 	return Node{OpType: op, Inputs: inputs, Outputs: outputs, Attrs: attrs}
 }
 
-// A Function is an operator that the model itself defines.
+// A Function is an operator defined in the model itself.
 type Function struct {
 	Domain, Name, Overload string
 	Inputs, Outputs        []string
-	// Attrs names the attributes that a caller must give; Defaults are those
-	// that it may give. In Nodes, an Attr with a Ref takes the caller's value.
+	// Attrs names the attributes that a caller must supply; Defaults are those that it may
+	// supply. In Nodes, an Attr with a Ref uses the caller's value.
 	Attrs     []string
 	Defaults  Attrs
 	Nodes     []Node
@@ -133,8 +133,8 @@ type ValueInfo struct {
 	rest rest
 }
 
-// domains returns the keys of an opset map in order: files are written the same
-// each time.
+// domains returns the sorted keys of an opset map, so that files are written the same each
+// time.
 func domains(opsets map[string]int64) []string {
 	keys := make([]string, 0, len(opsets))
 	for d := range opsets {

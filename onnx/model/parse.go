@@ -5,15 +5,15 @@ import (
 	"github.com/restride/restride/internal/quote"
 )
 
-// Load reads a model file. External data is not read: each tensor that has some
-// knows where it is, relative to the folder of path (see Tensor.Open).
+// Load reads a model file. It does not read external data: each external tensor has its
+// location, relative to the folder of path (see Tensor.Open).
 func Load(path string) (*Model, error) {
 	m, err := load(path, parse)
 	return m, named("Load", err)
 }
 
-// Parse reads the bytes of a model file, and does not keep them. dir is the
-// folder that external data is relative to; with "" it cannot be opened.
+// Parse reads the bytes of a model file, and does not keep them. Paths of external data are
+// relative to dir; if it is "", external data cannot be opened.
 func Parse(b []byte, dir string) (*Model, error) {
 	m, err := parse(b, dir)
 	return m, named("Parse", err)
@@ -24,12 +24,11 @@ func parse(b []byte, dir string) (*Model, error) {
 	return read(b, p, "model", func(m *Model) error { return reader{dir}.model(m, p) })
 }
 
-// A reader turns protobuf messages into the API's structs. It takes the
-// messages apart: what it has taken it clears, so that what is left is the
-// rest. Each method checks only what gets lost in translation; the rules for
-// the result are in check.go.
+// A reader turns protobuf messages into the API's structs. It clears each field that it
+// converts, so the remaining fields are the rest. Each method checks only properties that
+// the conversion loses; the rules for the result are in check.go.
 type reader struct {
-	dir string // what external data is relative to
+	dir string // folder of external data
 }
 
 func (r reader) model(m *Model, p *onnxpb.ModelProto) error {
@@ -55,7 +54,7 @@ func (r reader) model(m *Model, p *onnxpb.ModelProto) error {
 	if m.Graph, err = r.graph(p.Graph, 0); err != nil {
 		return err
 	}
-	// Names first: a list of empty messages, two or three bytes each, is refused
+	// Check names first: a list of empty messages, two or three bytes each, is refused
 	// before it becomes structs.
 	for i, f := range p.Functions {
 		if f.GetName() == "" {

@@ -46,8 +46,8 @@ func (r reader) attr(p *onnxpb.AttributeProto, depth int) (Attr, error) {
 	return a, err
 }
 
-// declaredKind returns the kind that an attribute declares. One that declares none,
-// as in file formats 1 and 2, has the kind of the one field that is set.
+// declaredKind returns the kind that an attribute declares. If it declares none, as in file
+// formats 1 and 2, the single field that is set decides.
 func declaredKind(p *onnxpb.AttributeProto) (attrKind, error) {
 	declared, set := attrKind(p.GetType()), noKind
 	if declared < noKind || declared > typesAttr {
@@ -85,8 +85,8 @@ func declaredKind(p *onnxpb.AttributeProto) (attrKind, error) {
 	return set, nil
 }
 
-// attrValue reads the value of the given kind. A number or string that is not
-// there is zero: writers with proto3 rules leave zeros out.
+// attrValue reads the value of the given kind. An absent number or string is zero: writers
+// with proto3 rules omit zeros.
 func (r reader) attrValue(p *onnxpb.AttributeProto, kind attrKind, depth int) (any, error) {
 	switch kind {
 	case floatAttr:
@@ -134,7 +134,7 @@ func (r reader) tensorAttr(p *onnxpb.TensorProto) (*Tensor, error) {
 	return &t, err
 }
 
-// one reads a message that must be there.
+// one reads a required message.
 func one[P, V any](p *P, read func(*P) (*V, error)) (any, error) {
 	if p == nil {
 		return nil, invalidf("it has a type and no value")
@@ -142,7 +142,7 @@ func one[P, V any](p *P, read func(*P) (*V, error)) (any, error) {
 	return read(p)
 }
 
-// each reads a list; an empty one is not nil.
+// each reads a list; an empty list is not nil.
 func each[P, V any](ps []P, read func(P) (V, error)) (any, error) {
 	vs := make([]V, len(ps))
 	for i, p := range ps {

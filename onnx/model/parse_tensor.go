@@ -33,7 +33,7 @@ func (r reader) sparse(p *onnxpb.SparseTensorProto) (*SparseTensor, error) {
 	return s, s.check()
 }
 
-// shapeOf makes the shape of a scalar nil, however it came.
+// shapeOf returns nil for the shape of a scalar, in whatever form it was written.
 func shapeOf(dims []int64) layout.Shape {
 	if len(dims) == 0 {
 		return nil
@@ -77,8 +77,7 @@ func (r reader) tensor(p *onnxpb.TensorProto) (Tensor, error) {
 	return t, t.check()
 }
 
-// dataField returns the name of the one field that holds elements, or "" if
-// none does.
+// dataField returns the name of the single field that holds elements, or "" if none does.
 func dataField(p *onnxpb.TensorProto) (string, error) {
 	field := ""
 	for _, f := range [...]struct {
@@ -103,8 +102,7 @@ func dataField(p *onnxpb.TensorProto) (string, error) {
 	return field, nil
 }
 
-// typedField returns the field that holds elements of type t when raw_data does
-// not.
+// typedField returns the field that holds elements of type t if raw_data does not.
 func typedField(t layout.DType) string {
 	switch t {
 	case layout.Float32, layout.Complex64:
@@ -121,7 +119,7 @@ func typedField(t layout.DType) string {
 	return "int32_data"
 }
 
-// decode sets Data or Strings from whichever field holds the elements.
+// decode sets Data or Strings from the field that holds the elements.
 func (t *Tensor) decode(p *onnxpb.TensorProto, field string) error {
 	typed := typedField(t.Type)
 	switch {
@@ -171,11 +169,11 @@ func (t *Tensor) decode(p *onnxpb.TensorProto, field string) error {
 	return t.decodeInt32s(p.Int32Data)
 }
 
-// decodeInt32s reads the field that serves every type of 32 bits and less. A
-// signed integer is its value; for the other types an entry is the element's
-// bits as an unsigned number, or for types below a byte the bits of one packed
-// byte. That is what ONNX's own writers emit; other numbers are refused.
-// (Packed signed types may have a signed byte too: ONNX 1.16 wrote int4 so.)
+// decodeInt32s reads the field for types of at most 32 bits. A signed integer is stored as
+// its value. For other types an entry is the element's bits as an unsigned number or, for
+// types smaller than a byte, the bits of one packed byte. ONNX's own writers do so; other
+// numbers are refused. (Packed signed types may also have a signed byte: ONNX 1.16 wrote
+// int4 so.)
 func (t *Tensor) decodeInt32s(entries []int32) error {
 	low, high := int32(0), int32(math.MaxUint8)
 	width := 1
@@ -210,8 +208,8 @@ func (t *Tensor) decodeInt32s(entries []int32) error {
 	return err
 }
 
-// decodeField makes Data from a typed field whose entries are width bytes each.
-// put writes one entry and reports whether it is in range for the type.
+// decodeField fills Data from a typed field with entries of width bytes. put writes one
+// entry and reports whether it is in range for the type.
 func decodeField[T any](t *Tensor, entries []T, width int, field string, put func([]byte, T) bool) error {
 	if err := t.fits(int64(len(entries)), width, field); err != nil {
 		return err
@@ -225,8 +223,8 @@ func decodeField[T any](t *Tensor, entries []T, width int, field string, put fun
 	return nil
 }
 
-// fits says whether a field's n entries of width bytes are as many as type and
-// shape ask for. It stands before any allocation of that size.
+// fits checks that a field's n entries of width bytes match type and shape. It must precede
+// any allocation of that size.
 func (t *Tensor) fits(n int64, width int, field string) error {
 	size, err := t.Dims.Bytes(t.Type)
 	if err != nil {

@@ -31,7 +31,7 @@ func (r reader) valueInfos(ps []*onnxpb.ValueInfoProto, what string) ([]ValueInf
 	return vs, nil
 }
 
-// typ reads a type; a nil one is a type that the file does not state.
+// typ reads a type; nil means that the file does not state the type.
 func (r reader) typ(p *onnxpb.TypeProto, depth int) (Type, error) {
 	t := Type{Denotation: p.GetDenotation()}
 	err := deeper(depth, "type")
@@ -71,7 +71,7 @@ func (r reader) typ(p *onnxpb.TypeProto, depth int) (Type, error) {
 	return t, err
 }
 
-// tensor sets what tensors and sparse tensors have.
+// tensor sets the fields of tensors and sparse tensors.
 func (t *Type) tensor(elem int32, shape *onnxpb.TensorShapeProto) (err error) {
 	if t.Elem, err = statedElem(elem); err != nil || shape == nil {
 		return err
@@ -84,7 +84,7 @@ func (t *Type) tensor(elem int32, shape *onnxpb.TensorShapeProto) (err error) {
 		dim := Dim{Value: -1, Denotation: d.GetDenotation()}
 		switch v := d.GetValue().(type) {
 		case *onnxpb.TensorShapeProto_Dimension_DimValue:
-			// Some exporters write -1 for an extent that they do not know.
+			// Some exporters write -1 for an unknown extent.
 			if dim.Value = v.DimValue; dim.Value < -1 {
 				return invalidf("dim_value of axis %d is %d", i, dim.Value)
 			}
@@ -96,7 +96,7 @@ func (t *Type) tensor(elem int32, shape *onnxpb.TensorShapeProto) (err error) {
 	return nil
 }
 
-// statedElem reads an element type that a file need not state.
+// statedElem reads an element type that a file may omit.
 func statedElem(number int32) (layout.DType, error) {
 	if number == 0 {
 		return layout.Invalid, nil
@@ -104,8 +104,8 @@ func statedElem(number int32) (layout.DType, error) {
 	return dtype(number)
 }
 
-// dtype reads an element type. A number that is too large comes from a newer
-// ONNX; one that is 0 or negative from no ONNX at all.
+// dtype reads an element type. A number that is too large comes from a newer ONNX; 0 and
+// negative numbers are not valid in any ONNX.
 func dtype(number int32) (layout.DType, error) {
 	if number <= 0 {
 		return layout.Invalid, invalidf("data_type %d is not an element type", number)

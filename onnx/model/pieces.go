@@ -6,18 +6,18 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// maxPieces limits in how many pieces a packed list may come. Protobuf allows
-// any number, writers write one, and the decoder moves the whole list for each:
-// without a limit, less than a megabyte of tiny pieces takes it minutes.
+// maxPieces is the maximum number of pieces of a packed list. Protobuf allows any number,
+// writers write one, and the decoder moves the whole list for each: without a limit,
+// decoding less than a megabyte of tiny pieces would need minutes.
 const maxPieces = 64
 
-// maxFields is how many fields a type of message has at most.
+// maxFields is the maximum number of fields of a message type.
 const maxFields = 32
 
-// check walks a message on the wire before it is decoded, and adds what it will take.
-// It refuses packed lists in more than maxPieces pieces; two occurrences of a message
-// that is no list: the decoder would join them, and their lists' pieces; and empty
-// messages in lists of such as have a field that must be there.
+// check walks an encoded message before it is decoded, and adds the memory that it will
+// need. It refuses packed lists in more than maxPieces pieces; two occurrences of a message
+// that is not a list, because the decoder would merge them and the pieces of their lists;
+// and empty messages in lists if their type has a required field.
 func (w *weight) check(b []byte, p proto.Message, what string) error {
 	if len(b) > maxFile {
 		return invalidf("%d bytes are more than protobuf allows in a file (%d); such a model needs external data", len(b), maxFile)
@@ -50,7 +50,7 @@ func (w *weight) walk(b []byte, md protoreflect.MessageDescriptor, depth int) er
 			value, _ = protowire.ConsumeBytes(value)
 		}
 		if fd == nil {
-			w.decoded += 2 * int64(left-len(b)) // kept as it is, in a list that grows
+			w.decoded += 2 * int64(left-len(b)) // kept as it is, in a growing list
 			continue
 		}
 		w.add(md, fd, typ, value)

@@ -10,9 +10,9 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// Save writes the model to a file. A file that was there is replaced at once or
-// not at all. Tensors that are external stay so, which needs their files in the
-// folder of path; SaveExternal brings them along.
+// Save writes the model to a file. An existing file is replaced atomically or left alone.
+// External tensors stay external, so their files must be in the folder of path;
+// SaveExternal copies them.
 func (m *Model) Save(path string) error {
 	if m == nil {
 		return nilError("Model.Save", "model")
@@ -39,12 +39,11 @@ func (m *Model) save(path string) error {
 	return replace(path, content(b))
 }
 
-// SaveExternal writes the model to a file, and to a second one in the same
-// folder, named dataFile, the bytes of each initializer of at least threshold
-// bytes and of each tensor that is external already, wherever that is. Each
-// starts at a multiple of 4096, as ONNX recommends for mapping into memory. If
-// there is no such tensor, there is no second file. The model itself is not
-// changed: its tensors stay where they are.
+// SaveExternal writes the model to a file. It writes the bytes of each initializer of at
+// least threshold bytes, and of each external tensor from wherever it is, to a second file
+// named dataFile in the same folder. Each starts at a multiple of 4096, as ONNX recommends
+// for mapping into memory. If there is no such tensor, there is no second file. The model
+// itself is not changed: its tensors stay where they are.
 func (m *Model) SaveExternal(path, dataFile string, threshold int64) error {
 	if m == nil {
 		return nilError("Model.SaveExternal", "model")
@@ -100,7 +99,7 @@ func (m *Model) saveExternal(path, dataFile string, threshold int64) error {
 	return replace(path, content(b))
 }
 
-// writeTo copies the tensor's bytes to a file, piece by piece.
+// writeTo copies the tensor's bytes to a file in pieces.
 func (t *Tensor) writeTo(f *os.File, start int64) (int64, error) {
 	r, err := t.open()
 	if err != nil {
@@ -121,8 +120,8 @@ func (t *Tensor) writeTo(f *os.File, start int64) (int64, error) {
 	return r.size, nil
 }
 
-// eachTensor calls visit with every tensor of the model, inner graphs and
-// functions included, and whether it is an initializer.
+// eachTensor calls visit with every tensor of the model, including inner graphs and
+// functions, and whether it is an initializer.
 func (m *Model) eachTensor(visit func(t *Tensor, initializer bool) error) error {
 	v := visitor(visit)
 	if m.Graph != nil {
@@ -169,7 +168,7 @@ func (v visitor) nodes(nodes []Node, depth int) error {
 	return nil
 }
 
-// attrs leaves nil values to the writer, which refuses them.
+// attrs leaves nil values for the writer to refuse.
 func (v visitor) attrs(attrs Attrs, depth int) error {
 	for _, a := range attrs {
 		var err error
@@ -231,8 +230,7 @@ func sameFolder(a, b string) bool {
 	return errA == nil && errB == nil && os.SameFile(fa, fb)
 }
 
-// replace writes a file that takes the place of one that was there at once, or not
-// at all.
+// replace writes a file. It replaces an existing file atomically or leaves it alone.
 func replace(path string, write func(io.Writer) error) error {
 	p, err := file.NewPending(path)
 	if err != nil {
@@ -245,7 +243,7 @@ func replace(path string, write func(io.Writer) error) error {
 	return p.Commit()
 }
 
-// content writes b.
+// content returns a function that writes b.
 func content(b []byte) func(io.Writer) error {
 	return func(w io.Writer) error {
 		_, err := w.Write(b)

@@ -7,31 +7,30 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// A Tensor is a constant: a type, a shape and the elements, which are in Data,
-// in Strings (only if Type is layout.String) or in an external file.
+// A Tensor is a constant: a type, a shape and elements, which are in Data, in Strings (only
+// if Type is layout.String) or in an external file.
 type Tensor struct {
 	Name string
 	Type layout.DType
 	Dims layout.Shape // empty: a scalar
 
-	// Data holds the elements in row-major order, packed without gaps and
-	// little-endian. Element i of a type of b < 8 bits is at bits (i*b mod 8)
-	// upwards of byte i*b/8, and unused bits at the end are zero. A bool is a
-	// byte, 0 or 1. A complex number is its real part, then its imaginary one.
+	// Data holds the elements in row-major order, packed without gaps and little-endian.
+	// Element i of a type of b < 8 bits starts at bit i*b mod 8 of byte i*b/8, and unused
+	// bits at the end are zero. A bool is a byte, 0 or 1. A complex number is its real
+	// part, then its imaginary part.
 	//
-	// In a tensor that was read, Data is shared with nothing but copies of the
-	// struct; if the file held raw_data, it is the protobuf decoder's copy of
-	// those bytes, without a second one.
+	// In a tensor that was read, only copies of the struct share Data; if the file held
+	// raw_data, Data is the protobuf decoder's copy of those bytes, without a second copy.
 	Data    []byte
 	Strings []string
-	// External, if not nil, says where the elements are instead.
+	// External, if not nil, is the location of the elements; Data is then unused.
 	External *External
 
 	rest rest
 }
 
-// Size returns how many bytes Data has, or would have were it not external.
-// Strings have no size: layout.ErrUnsupported.
+// Size returns the number of bytes that Data has, or would have if the tensor were not
+// external. Strings have no size: layout.ErrUnsupported.
 func (t *Tensor) Size() (int64, error) {
 	if t == nil {
 		return 0, nilError("Tensor.Size", "tensor")
@@ -40,8 +39,8 @@ func (t *Tensor) Size() (int64, error) {
 	return n, named("Tensor.Size", within(err, "tensor %s", quote.Name(t.Name)))
 }
 
-// check says whether the elements fit the type and the shape. Every tensor that
-// is read or written passes here.
+// check checks that the elements match the type and the shape. Every tensor that is read or
+// written is checked.
 func (t *Tensor) check() error {
 	count, err := t.checkHead()
 	if err != nil {
@@ -85,8 +84,7 @@ func (t *Tensor) check() error {
 	return nil
 }
 
-// checkHead checks what does not depend on the elements, and returns how many
-// there must be.
+// checkHead checks everything except the elements, and returns their required number.
 func (t *Tensor) checkHead() (count int64, err error) {
 	if !t.Type.Valid() {
 		return 0, invalidf("%v is not an element type", t.Type)
@@ -97,7 +95,7 @@ func (t *Tensor) checkHead() (count int64, err error) {
 	return t.Dims.Count()
 }
 
-// checkText refuses string i of a tensor if it is no text.
+// checkText refuses string i of a tensor if it is not valid text.
 func checkText(i int, s string) error {
 	if !utf8.ValidString(s) {
 		return layout.Errorf(ErrText, "", "string %d is not valid UTF-8", i)
@@ -116,7 +114,7 @@ func checkBools(data []byte, first int64) error {
 	return nil
 }
 
-// tailMask returns which bits of the last byte belong to elements.
+// tailMask returns a mask of the bits of the last byte that belong to elements.
 func (t *Tensor) tailMask() byte {
 	bits := t.Type.Bits()
 	count, err := t.Dims.Count()
@@ -130,8 +128,8 @@ func (t *Tensor) tailMask() byte {
 	return 1<<used - 1
 }
 
-// clearTail returns data with the unused bits of its last byte zero. It copies
-// only if they are not.
+// clearTail returns data with the unused bits of its last byte cleared. It copies only if
+// they are set.
 func (t *Tensor) clearTail(data []byte) []byte {
 	if len(data) == 0 || data[len(data)-1]&^t.tailMask() == 0 {
 		return data
@@ -141,10 +139,10 @@ func (t *Tensor) clearTail(data []byte) []byte {
 	return data
 }
 
-// A SparseTensor is a tensor of which only some elements are given; the others
-// are zero. Only the parts are checked here, not how they fit together.
+// A SparseTensor is a tensor with only some elements given; the others are zero. Only its
+// parts are checked here, not whether they fit together.
 type SparseTensor struct {
-	Values  Tensor // its name is the sparse tensor's
+	Values  Tensor // with the sparse tensor's name
 	Indices Tensor
 	Dims    layout.Shape
 }

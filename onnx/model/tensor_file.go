@@ -10,21 +10,21 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// A tensorFile is a TensorProto in parts.
+// A tensorFile is a TensorProto split into parts.
 type tensorFile struct {
 	head, tail []byte // the fields before and after the elements
 	field      protowire.Number
-	raw        int64 // how many bytes the elements have, or all strings with what is in front of each
+	raw        int64 // bytes of the elements, or of all strings with their prefixes
 	of         *Value
 }
 
-// The numbers of the fields of TensorProto that hold elements.
+// Numbers of TensorProto's fields that hold elements.
 const (
 	fieldStringData = 6
 	fieldRawData    = 9
 )
 
-// tensorFile takes a tensor apart.
+// tensorFile splits a tensor into parts.
 func (v *Value) tensorFile() (f tensorFile, err error) {
 	t := v.Tensor
 	count, err := t.checkHead()
@@ -47,7 +47,7 @@ func (v *Value) tensorFile() (f tensorFile, err error) {
 	case t.External != nil:
 	case t.Type == layout.String:
 		f.field = fieldStringData
-		if count > maxFile/2 { // each is a tag and a length at least
+		if count > maxFile/2 { // each needs at least a tag and a length
 			return f, tooLarge(count)
 		}
 		i := 0
@@ -86,7 +86,7 @@ func (v *Value) tensorFile() (f tensorFile, err error) {
 	return f, nil
 }
 
-// tooLarge is the error of a value that takes n bytes or more.
+// tooLarge is the error for a value of n bytes or more.
 func tooLarge(n int64) error {
 	return invalidf("%d bytes are more than protobuf allows in a file (%d)", n, maxFile)
 }
@@ -99,7 +99,7 @@ func (f *tensorFile) size() int64 {
 	return n
 }
 
-// write writes the parts. The elements must be as many as they were.
+// write writes the parts. The number of elements must not have changed.
 func (f *tensorFile) write(w io.Writer) error {
 	if _, err := w.Write(f.head); err != nil {
 		return err
@@ -148,7 +148,7 @@ func (v *Value) writeStrings(w io.Writer) (n int64, err error) {
 	return n, nil
 }
 
-// strings yields the elements of a tensor of strings.
+// strings yields the elements of a string tensor.
 func (v *Value) strings() iter.Seq2[string, error] {
 	if v.Source != nil {
 		return v.Source.Strings()

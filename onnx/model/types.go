@@ -8,10 +8,9 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// TypeKind says what a value is.
+// TypeKind is the kind of a value.
 type TypeKind uint8
 
-// The kinds of value.
 const (
 	UnknownType TypeKind = iota // the file does not say
 	TensorType
@@ -36,14 +35,14 @@ type Type struct {
 	// Elem is the element type of a tensor or sparse tensor, or the key type of
 	// a map; layout.Invalid if the file does not say.
 	Elem layout.DType
-	// Dims are the extents of a tensor or sparse tensor. HasShape false means
-	// that even the rank is unknown; true with no Dims is a scalar.
+	// Dims are the extents of a tensor or sparse tensor. HasShape false means that even the
+	// rank is unknown; true without Dims means a scalar.
 	HasShape bool
 	Dims     []Dim
-	// Item is the type inside a sequence or optional, or of a map's values. It
-	// is nil if the file does not say.
+	// Item is the type inside a sequence or optional, or the type of a map's values. It is
+	// nil if the file does not say.
 	Item *Type
-	// Name is the domain and name of an opaque type, with a dot between.
+	// Domain and Name identify an opaque type, written as domain.name.
 	Domain, Name string
 	// Denotation is ONNX's optional standard description, such as "IMAGE".
 	Denotation string
@@ -51,17 +50,17 @@ type Type struct {
 
 // A Dim is the extent of one axis: a number, or unknown and perhaps named.
 type Dim struct {
-	// Value is the extent, or -1 if it is not known.
+	// Value is the extent, or -1 if it is unknown.
 	Value int64
-	// Param names an extent that is not known; axes of one name are equal.
+	// Param names an unknown extent; axes with the same name are equal.
 	Param      string
 	Denotation string
 }
 
-// Known returns the Dim of a number.
+// Known returns the Dim with a known extent.
 func Known(n int64) Dim { return Dim{Value: n} }
 
-// Symbolic returns the Dim of a name; "" makes it merely unknown.
+// Symbolic returns the Dim with a name; "" means unknown without a name.
 func Symbolic(name string) Dim { return Dim{Value: -1, Param: name} }
 
 // TensorOf returns the type of a tensor with the given shape.
@@ -75,7 +74,7 @@ func SequenceOf(item Type) Type { return Type{Kind: SequenceType, Item: &item} }
 // OptionalOf returns the type of an optional.
 func OptionalOf(item Type) Type { return Type{Kind: OptionalType, Item: &item} }
 
-// Shape returns the extents if all of them are numbers.
+// Shape returns the extents if all of them are known.
 func (t Type) Shape() (layout.Shape, bool) {
 	if !t.HasShape {
 		return nil, false
@@ -100,7 +99,7 @@ func (d Dim) String() string {
 	return "?"
 }
 
-// String writes a tensor's type as float[2,N,?]; float alone has no known rank.
+// String formats a tensor's type as float[2,N,?]; float alone means unknown rank.
 func (t Type) String() string {
 	item := "?"
 	if t.Item != nil {

@@ -5,23 +5,21 @@ import (
 	"github.com/restride/restride/internal/quote"
 )
 
-// A Value is what a data file holds, as in ONNX's test data: a tensor, a
-// sequence of values, or an optional one.
+// A Value is the contents of a data file, as in ONNX's test data: a tensor, a sequence of
+// values, or an optional.
 type Value struct {
-	Name string
-	Kind TypeKind // TensorType, SequenceType or OptionalType
-	// Tensor is the tensor.
+	Name   string
+	Kind   TypeKind // TensorType, SequenceType or OptionalType
 	Tensor *Tensor
-	// Source, if not nil, has the tensor's elements, which Tensor then lacks: for a
-	// value that is written. One that was read has none.
+	// Source, if not nil, supplies the elements that Tensor lacks, for writing. A value
+	// that was read has no Source.
 	Source Source
-	// Items are the values of a sequence; of an optional, its one value or
-	// none.
+	// Items are the values of a sequence; for an optional, one value or none.
 	Items []Value
 }
 
-// ReadValue reads the bytes of a data file that holds a value of type t. The
-// file does not say of which kind it is, so t must; only the kinds in t count.
+// ReadValue reads the bytes of a data file that holds a value of type t. The file does not
+// state the value's kind, so t must; only the kinds in t matter.
 func ReadValue(b []byte, t Type) (*Value, error) {
 	v, err := readValue(b, t, "")
 	return v, named("ReadValue", err)
@@ -65,7 +63,7 @@ func readValue(b []byte, t Type, dir string) (v *Value, err error) {
 	return v, nil
 }
 
-// check says whether v has the kinds that t states.
+// check checks that v has the kinds in t.
 func (v *Value) check(t Type) error {
 	if t.Kind == UnknownType {
 		return nil
@@ -84,7 +82,7 @@ func (v *Value) check(t Type) error {
 	return nil
 }
 
-// The numbers of SequenceProto.elem_type and OptionalProto.elem_type.
+// Numbers of SequenceProto.elem_type and OptionalProto.elem_type.
 const (
 	elemUndefined = iota
 	elemTensor
@@ -94,7 +92,7 @@ const (
 	elemOptional
 )
 
-// items are the values inside a sequence or optional, by kind.
+// items holds the values inside a sequence or optional, by kind.
 type items struct {
 	tensors   []*onnxpb.TensorProto
 	sequences []*onnxpb.SequenceProto
@@ -137,8 +135,7 @@ func (r reader) optional(p *onnxpb.OptionalProto, depth int) (Value, error) {
 	return v, within(err, "optional %s", quote.Name(v.Name))
 }
 
-// items reads values that must all be of the kind that elem says; no values go
-// with any kind.
+// items reads values that must all have the kind elem; an empty list matches any kind.
 func (r reader) items(elem int32, in items, depth int) ([]Value, error) {
 	if err := deeper(depth, "value"); err != nil {
 		return nil, err

@@ -13,17 +13,17 @@ import (
 	"github.com/restride/restride/internal/onnxpb"
 )
 
-// A message of two bytes becomes structs of hundreds. So what a file will take in
-// memory is reckoned from the wire, in the walk that checks it, and taken from the
-// process's budget before anything is decoded.
+// A message of two bytes becomes structs of hundreds. So the walk that checks a file
+// computes the memory that it will need and charges the process's budget before anything is
+// decoded.
 
-// weight is how many bytes a file's messages take.
+// weight is the memory that a file's messages need, in bytes.
 type weight struct {
-	decoded int64 // protobuf's structs, which live until they are taken apart
-	kept    int64 // the API's
+	decoded int64 // protobuf's structs, which live until they are converted
+	kept    int64 // the API's structs
 }
 
-// read decodes a message and makes a T of it. What the T takes is counted until it is
+// read decodes a message and converts it to a T. The memory of the T is charged until it is
 // garbage.
 func read[T any](b []byte, p proto.Message, what string, parse func(*T) error) (*T, error) {
 	w := weight{kept: int64(len(b))} // texts, elements and the rest are at most as long as in the file
@@ -47,10 +47,10 @@ func read[T any](b []byte, p proto.Message, what string, parse func(*T) error) (
 	return out, nil
 }
 
-// kind is what is known of a type of message.
+// kind describes a type of message.
 type kind struct {
-	decoded, kept int64 // the structs of one
-	empty         bool  // one without fields may stand in a list
+	decoded, kept int64 // size of one message's structs
+	empty         bool  // an empty one is allowed in a list
 }
 
 var kinds = sync.OnceValue(func() map[protoreflect.FullName]kind {
@@ -62,7 +62,7 @@ var kinds = sync.OnceValue(func() map[protoreflect.FullName]kind {
 			k := kind{empty: true}
 			if mt, err := protoregistry.GlobalTypes.FindMessageByName(md.FullName()); err == nil {
 				bytes := reflect.TypeOf(mt.Zero().Interface()).Elem().Size()
-				k.decoded = int64(bytes + bytes/8) // Go allocates in sizes up to an eighth larger
+				k.decoded = int64(bytes + bytes/8) // Go's allocation sizes are up to an eighth larger
 			}
 			all[md.FullName()] = k
 			add(md.Messages())
@@ -70,7 +70,7 @@ var kinds = sync.OnceValue(func() map[protoreflect.FullName]kind {
 	}
 	add(tensorDescriptor.ParentFile().Messages())
 
-	const name = 64 // an entry in a map of names that must differ
+	const name = 64 // an entry in a map of unique names
 	for _, of := range []struct {
 		message proto.Message
 		kept    uintptr
@@ -98,10 +98,10 @@ var kinds = sync.OnceValue(func() map[protoreflect.FullName]kind {
 
 func size[T any]() uintptr { return reflect.TypeFor[T]().Size() }
 
-// add adds what a field takes beside the messages in it: value is its value on the wire.
-// Lists count twice what they hold, for they grow.
+// add adds the memory of a field apart from messages in it: value is its encoded value.
+// Lists count twice their content, because they grow.
 func (w *weight) add(md protoreflect.MessageDescriptor, fd protoreflect.FieldDescriptor, typ protowire.Type, value []byte) {
-	const pointer, number, header = 8, 8, 16 // header: a string's
+	const pointer, number, header = 8, 8, 16 // header: of a string
 	n := int64(len(value))
 	switch {
 	case fd.Kind() == protoreflect.MessageKind:
@@ -122,9 +122,10 @@ func (w *weight) add(md protoreflect.MessageDescriptor, fd protoreflect.FieldDes
 			w.decoded += 2 * header
 			w.kept += header
 		}
-	case fd.Kind() == protoreflect.FloatKind || fd.Kind() == protoreflect.DoubleKind: // a packed list, as long as on the wire
+	case fd.Kind() == protoreflect.FloatKind || fd.Kind() == protoreflect.DoubleKind:
+		// A packed list is as long as its encoding.
 		w.decoded += n
-	default: // a packed list, of a byte or more each
+	default: // packed list of at least one byte each
 		for _, b := range value {
 			if b < 0x80 {
 				w.decoded += number

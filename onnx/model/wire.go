@@ -13,26 +13,26 @@ import (
 )
 
 const (
-	// maxFile is where protobuf ends: its lengths are 32-bit signed.
+	// maxFile is protobuf's limit: its lengths are signed 32-bit.
 	maxFile = math.MaxInt32
-	// maxNesting limits how deep graphs lie in attributes of graphs, types in
-	// types and values in values. Real files need 3 or 4; ONNX's own readers
-	// stop at 100 nested protobuf messages, which is about 32 graphs.
+	// maxNesting is the maximum nesting depth of graphs in attributes of graphs, types in
+	// types and values in values. Real files need 3 or 4; ONNX's own readers stop at 100
+	// nested protobuf messages, which is about 32 graphs.
 	maxNesting = 32
-	// maxMessages limits how deep messages lie in messages: room for maxNesting
-	// graphs (three messages each) with as many types in the innermost (two
-	// each), so that the clearer error of maxNesting comes first, but no input
-	// can make the decoder recurse without end.
+	// maxMessages is the maximum nesting depth of messages. It allows maxNesting graphs
+	// (three messages each) with as many types in the innermost (two each), so that the
+	// clearer error of maxNesting comes first, but no input can make the decoder recurse
+	// without limit.
 	maxMessages = 6 * maxNesting
 )
 
-// rest is the wire form of those fields of a message that the API does not
-// model; nil if there are none. It is kept as bytes, not as a message, so that
-// structs that hold it can be compared and copied.
+// rest is the encoded form of a message's fields that the API does not model; nil if there
+// are none. It consists of bytes, not a message, so that structs that hold it can be
+// compared and copied.
 type rest []byte
 
-// restOf returns what is left of a message after the caller took and cleared
-// what the API models.
+// restOf returns the fields that remain in a message after the caller has cleared those
+// that the API models.
 func restOf(p proto.Message) (rest, error) {
 	if proto.Size(p) == 0 {
 		return nil, nil
@@ -52,7 +52,7 @@ func (r rest) into(p proto.Message) error {
 	return decode(r, p, "message")
 }
 
-// decode decodes a message that was checked.
+// decode decodes a message that has been checked.
 func decode(b []byte, p proto.Message, what string) error {
 	if err := (proto.UnmarshalOptions{RecursionLimit: maxMessages}).Unmarshal(b, p); err != nil {
 		return invalidf("this is no ONNX %s: %s", what, plain(err))
@@ -76,13 +76,12 @@ func marshal(p proto.Message) ([]byte, error) {
 	return b, nil
 }
 
-// plain is a protobuf error's text with an ordinary space in front, where
-// protobuf-go puts one or another kind at random.
+// plain is a protobuf error's text with ordinary spaces: protobuf-go randomly uses one or
+// another kind.
 func plain(err error) string { return strings.ReplaceAll(err.Error(), "\u00a0", " ") }
 
-// load reads a regular file, which must not be longer than maxFile, and makes a T of it,
-// which does not keep the bytes. The folder of the file is what external data is
-// relative to.
+// load reads a regular file of at most maxFile bytes and parses it into a T, which does not
+// keep the bytes. Paths of external data are relative to the file's folder.
 func load[T any](path string, parse func(b []byte, dir string) (*T, error)) (*T, error) {
 	f, err := file.Open(path, maxFile)
 	if err != nil {

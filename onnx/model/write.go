@@ -6,8 +6,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Marshal returns the bytes of a model file. External tensors stay external.
-// The same model gives the same bytes.
+// Marshal returns the bytes of a model file. External tensors stay external. Equal models
+// give equal bytes.
 func (m *Model) Marshal() ([]byte, error) {
 	if m == nil {
 		return nil, nilError("Model.Marshal", "model")
@@ -16,11 +16,10 @@ func (m *Model) Marshal() ([]byte, error) {
 	return b, named("Model.Marshal", err)
 }
 
-// A writer turns the API's structs into protobuf messages. Every struct is
-// checked by the rules that hold for reading too, so what is written can be
-// read.
+// A writer turns the API's structs into protobuf messages. It checks every struct with the
+// rules for reading, so its output can be read.
 type writer struct {
-	// moved says where tensors are now, if not where they say.
+	// moved maps tensors to their new location, where it differs from their own.
 	moved map[*Tensor]*External
 }
 
@@ -63,7 +62,7 @@ func (w writer) model(m *Model) (*onnxpb.ModelProto, error) {
 	return p, nil
 }
 
-// optional leaves an empty string out of the file.
+// optional omits an empty string from the file.
 func optional(s string) *string {
 	if s == "" {
 		return nil

@@ -90,7 +90,7 @@ func (w writer) attrValue(p *onnxpb.AttributeProto, value any, depth int) (err e
 	return err
 }
 
-// oneProto writes a value that must not be nil.
+// oneProto writes a non-nil value.
 func oneProto[V, P any](v *V, write func(*V) (*P, error)) (*P, error) {
 	if v == nil {
 		return nil, invalidf("the value is nil")

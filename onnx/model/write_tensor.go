@@ -28,7 +28,7 @@ func (w writer) tensor(t *Tensor) (*onnxpb.TensorProto, error) {
 	return p, nil
 }
 
-// tensorHead is a TensorProto without elements.
+// tensorHead returns a TensorProto without elements.
 func (w writer) tensorHead(t *Tensor) (*onnxpb.TensorProto, error) {
 	p := new(onnxpb.TensorProto)
 	if err := t.rest.into(p); err != nil {

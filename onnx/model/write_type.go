@@ -7,7 +7,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// typeProto writes a type; one of which nothing is known is nil.
+// typeProto writes a type; a fully unknown type becomes nil.
 func typeProto(t Type, depth int) (*onnxpb.TypeProto, error) {
 	if err := deeper(depth, "type"); err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func typeProto(t Type, depth int) (*onnxpb.TypeProto, error) {
 	return p, nil
 }
 
-// tensorProto writes what tensors and sparse tensors have.
+// tensorProto writes the fields of tensors and sparse tensors.
 func (t Type) tensorProto() (elem *int32, shape *onnxpb.TensorShapeProto, err error) {
 	if t.Elem != layout.Invalid {
 		if !t.Elem.Valid() {

@@ -12,13 +12,12 @@ import (
 	"github.com/restride/restride/internal/quote"
 )
 
-// A Source has a tensor's elements that are not in a Tensor: they are read as they
-// are written. A *tensor.Tensor is one.
+// A Source supplies a tensor's elements that are not in a Tensor: they are read during
+// writing. A *tensor.Tensor is one.
 type Source interface {
-	// WriteTo writes what Tensor.Data would have.
+	// WriteTo writes the content of Tensor.Data.
 	io.WriterTo
-	// Strings yields what Tensor.Strings would have; it may be asked for more than
-	// once.
+	// Strings yields the content of Tensor.Strings; it may be called more than once.
 	Strings() iter.Seq2[string, error]
 }
 
@@ -47,8 +46,8 @@ func (v *Value) marshal() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// SaveValue writes a data file that holds the value, by pieces. A file that was
-// there is replaced at once or not at all.
+// SaveValue writes a data file that holds the value, in pieces. An existing file is
+// replaced atomically or left alone.
 func SaveValue(path string, v *Value) error {
 	if v == nil {
 		return nilError("SaveValue", "value")
@@ -69,10 +68,10 @@ func (v *Value) save(path string) error {
 	})
 }
 
-// A value is written in two walks, for a message's length is in front of it: size
-// checks it and adds up, write writes.
+// A value is written in two passes, because a message's length precedes it: size checks it
+// and adds up, write writes.
 
-// size returns how many bytes the value takes as a TensorProto, SequenceProto or
+// size returns the encoded size of the value as a TensorProto, SequenceProto or
 // OptionalProto.
 func (v *Value) size(depth int) (int64, error) {
 	if err := deeper(depth, "value"); err != nil {
@@ -107,7 +106,7 @@ func (v *Value) size(depth int) (int64, error) {
 	return size, nil
 }
 
-// write writes a value that has a size.
+// write writes a value that size has checked.
 func (v *Value) write(w io.Writer) error {
 	if v.Kind == TensorType {
 		f, err := v.tensorFile()
@@ -135,8 +134,8 @@ func (v *Value) write(w io.Writer) error {
 	return nil
 }
 
-// head is what a SequenceProto or OptionalProto has in front of its values: field 1
-// is its name, 2 the kind of the values.
+// head returns the part of a SequenceProto or OptionalProto before its values: field 1 is
+// its name, 2 the kind of the values.
 func (v *Value) head() []byte {
 	var b []byte
 	if v.Name != "" {
@@ -146,7 +145,7 @@ func (v *Value) head() []byte {
 	if len(v.Items) > 0 {
 		elem = v.Items[0].elem()
 	} else if v.Kind == SequenceType {
-		elem = elemTensor // what ONNX's own writer says of an empty one
+		elem = elemTensor // ONNX's own writer does so for an empty one
 	}
 	return protowire.AppendVarint(protowire.AppendTag(b, 2, protowire.VarintType), uint64(elem))
 }
@@ -163,13 +162,13 @@ func (v *Value) elem() int {
 	return elemTensor
 }
 
-// field is the number of the field that holds the value in either.
+// field is the number of the field that holds the value in both messages.
 func (v *Value) field() protowire.Number { return protowire.Number(v.elem() + 2) }
 
-// appendPrefix appends what is in front of the n bytes of a field.
+// appendPrefix appends the prefix of a field of n bytes.
 func appendPrefix(b []byte, field protowire.Number, n int64) []byte {
 	return protowire.AppendVarint(protowire.AppendTag(b, field, protowire.BytesType), uint64(n))
 }
 
-// sizeBytes is the size of n bytes and their length.
+// sizeBytes is the size of n bytes with their length prefix.
 func sizeBytes(n int64) int64 { return int64(protowire.SizeVarint(uint64(n))) + n }
