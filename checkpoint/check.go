@@ -1,6 +1,6 @@
 package checkpoint
 
-// Check returns the error that Create would of a header, and writes nothing.
+// Check returns the error that Create would return for the header, and writes nothing.
 func (h *Header) Check() error {
 	_, err := h.append(nil)
 	return err

@@ -15,37 +15,37 @@ import (
 )
 
 const (
-	// indexSuffix is that of an index: which file has which tensor.
+	// indexSuffix is the suffix of an index, which maps tensors to files.
 	indexSuffix = ".safetensors.index.json"
-	// configName says how the weights beside it are quantised.
+	// configName is the file beside the weights that describes their quantisation.
 	configName = "config.json"
-	// maxFiles is the most files of one checkpoint.
+	// maxFiles is the maximum number of files in one checkpoint.
 	maxFiles = 10_000
 )
 
-// Checkpoint is a set of files that together have a model's weights, or a part of them.
+// Checkpoint is a set of files that together hold a model's weights, or part of them.
 type Checkpoint struct {
-	Path    string // as it was given to Open
+	Path    string // as passed to Open
 	Files   []*File
-	Tensors []*Tensor // of all files, one of a name
-	// Index is the name of the index that lists the files; "": there is none.
+	Tensors []*Tensor // of all files, with unique names
+	// Index is the name of the index that lists the files; "": no index.
 	Index string
-	// Config is config.json beside the files; nil: there is none.
+	// Config is the config.json beside the files; nil: none.
 	Config json.RawMessage
 
 	index  index
 	byName map[string]*Tensor
 }
 
-// index says which file has which tensor.
+// index maps tensors to files.
 type index struct {
 	files map[string]string // tensor to file
-	names []string          // of the files, in order
+	names []string          // sorted names of the files
 }
 
-// Open opens a file; all files that an index (NAME.safetensors.index.json) lists; all of
-// a GGUF file in pieces (NAME-00001-of-00003.gguf, any of them); or the one of these that
-// a folder has. Close closes the files.
+// Open opens a file; all files that an index (NAME.safetensors.index.json) lists; all
+// pieces of a split GGUF file (NAME-00001-of-00003.gguf, given any of them); or the single
+// one of these in a folder. Close closes the files.
 func Open(path string) (*Checkpoint, error) {
 	c := &Checkpoint{Path: path}
 	main, err := c.find(path)
@@ -73,13 +73,13 @@ func (c *Checkpoint) Close() error {
 	return errors.Join(all...)
 }
 
-// Lookup returns the tensor of a name, or nil.
+// Lookup returns the named tensor, or nil.
 func (c *Checkpoint) Lookup(name string) *Tensor { return c.byName[name] }
 
-// pieces is how a GGUF file in pieces names them.
+// pieces matches the file names of a split GGUF file.
 var pieces = regexp.MustCompile(`^(.*)-([0-9]{5})-of-([0-9]{5})\.gguf$`)
 
-// find returns the file to begin with: path, or what a folder has.
+// find returns the file to start with: path, or the one in the folder path.
 func (c *Checkpoint) find(path string) (string, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -117,7 +117,7 @@ func (c *Checkpoint) find(path string) (string, error) {
 	return "", layout.Errorf(layout.ErrInvalid, "Open", "the folder %s has no .safetensors or .gguf file", quote.Path(path))
 }
 
-// open opens the files of a checkpoint that begins with main.
+// open opens the files of a checkpoint that starts with main.
 func (c *Checkpoint) open(main string) error {
 	names := []string{filepath.Base(main)}
 	switch m := pieces.FindStringSubmatch(names[0]); {
@@ -149,7 +149,7 @@ func (c *Checkpoint) open(main string) error {
 	return nil
 }
 
-// collect gathers the tensors: those that the index lists, or all.
+// collect gathers the tensors: those listed by the index, or all.
 func (c *Checkpoint) collect() error {
 	c.byName = map[string]*Tensor{}
 	for _, f := range c.Files {

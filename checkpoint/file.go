@@ -12,7 +12,7 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// File is a file that is open for reading.
+// File is a file open for reading.
 type File struct {
 	Path string
 	Header
@@ -39,13 +39,13 @@ func OpenFile(path string) (*File, error) {
 	return f, nil
 }
 
-// Close closes the file; its tensors cannot be read any more.
+// Close closes the file; its tensors can no longer be read.
 func (f *File) Close() error { return f.file.Close() }
 
 // File returns the file that the tensor was read from.
 func (t *Tensor) File() *File { return t.file }
 
-// ReadAt reads bytes of the tensor, as io.ReaderAt does; off counts from its first one.
+// ReadAt reads bytes of the tensor, as io.ReaderAt does; off counts from its first byte.
 func (t *Tensor) ReadAt(p []byte, off int64) (int, error) {
 	if t.file == nil {
 		return 0, layout.Errorf(layout.ErrInvalid, "ReadAt", "tensor %s is in no file", quote.Name(t.Name))
@@ -66,8 +66,8 @@ func (t *Tensor) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// readHeader reads the header of a file of size bytes. What it takes up is charged before
-// it is allocated.
+// readHeader reads the header of a file of size bytes. It charges the memory that it needs
+// before it allocates.
 func readHeader(r io.ReaderAt, size int64, charge func(int64) error) (*Header, error) {
 	var start [len(magicGGUF)]byte
 	if n, err := r.ReadAt(start[:], 0); err != nil && (err != io.EOF || n == len(start)) {
@@ -82,7 +82,7 @@ func readHeader(r io.ReaderAt, size int64, charge func(int64) error) (*Header, e
 	return h, h.readSafetensors(r, size, paid)
 }
 
-// append gives the tensors their places and sizes, and appends the header to b.
+// append computes the tensors' offsets and sizes, and appends the header to b.
 func (h *Header) append(b []byte) ([]byte, error) {
 	names := map[string]bool{}
 	for _, t := range h.Tensors {

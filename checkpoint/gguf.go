@@ -13,13 +13,13 @@ import (
 
 const (
 	magicGGUF = "GGUF"
-	// versionGGUF is what is written; 2 is read as well, and differs in nothing.
+	// versionGGUF is the version written; version 2 is also read, and does not differ.
 	versionGGUF = 3
-	// alignmentKey is the metadata that says of what the tensors' offsets are multiples.
+	// alignmentKey is the metadata key for the alignment of the tensors' offsets.
 	alignmentKey     = "general.alignment"
 	defaultAlignment = 32
 	maxAlignment     = 1 << 20
-	// maxNesting is how deep arrays of arrays are read.
+	// maxNesting is the maximum nesting depth of arrays.
 	maxNesting = 4
 )
 
@@ -99,7 +99,7 @@ func (h *Header) readGGUF(r io.ReaderAt, size int64, charge func(int64) error) e
 	return h.place(size)
 }
 
-// alignment returns what the metadata says of it.
+// alignment returns the alignment from the metadata.
 func (h *Header) alignment() (int64, error) {
 	v, ok := h.Value(alignmentKey)
 	if !ok {
@@ -114,11 +114,11 @@ func (h *Header) alignment() (int64, error) {
 
 func roundUp(n, to int64) int64 { return (n + to - 1) / to * to }
 
-// cursor reads a header. After the first error it reads nothing more.
+// cursor reads a header. After the first error it stops reading.
 type cursor struct {
 	h      *Header
 	r      *bufio.Reader
-	left   int64 // bytes of the file
+	left   int64 // bytes left in the file
 	charge func(int64) error
 	err    error
 }
@@ -129,7 +129,7 @@ func (c *cursor) fail(format string, args ...any) {
 	}
 }
 
-// pay charges memory for what is about to be made.
+// pay charges memory before it is allocated.
 func (c *cursor) pay(bytes int64) {
 	if c.err == nil {
 		c.err = c.charge(bytes)
@@ -142,7 +142,7 @@ func (c *cursor) take(n int64) []byte {
 		c.fail("the file ends within its header: %d bytes are wanted, %d are left", n, c.left)
 	}
 	if c.err == nil {
-		c.err = c.charge(3*n + textMemory) // as bytes and as a text, and what holds it
+		c.err = c.charge(3*n + textMemory) // as bytes and as a text, and the text's overhead
 	}
 	if c.err != nil {
 		return nil
@@ -174,7 +174,7 @@ func (c *cursor) int64(what string) int64 {
 	return n
 }
 
-// count reads how many follow, of at least so many bytes each.
+// count reads the number of items that follow, each of at least the given bytes.
 func (c *cursor) count(what string, bytes int64) int64 {
 	n := c.int64("the number of " + what)
 	if n > c.left/bytes {
@@ -188,7 +188,7 @@ func (c *cursor) count(what string, bytes int64) int64 {
 
 func (c *cursor) text(what string) string { return string(c.take(c.int64("the length of " + what))) }
 
-// value reads a value, and returns it as it lies in the file.
+// value reads a value, and returns it in the file's encoding.
 func (c *cursor) value(t valueType, depth int) []byte {
 	if c.err == nil && int(t) >= len(valueTypes) {
 		c.fail("metadata of type %d, which is not known", uint32(t))
@@ -232,7 +232,7 @@ func (c *cursor) value(t valueType, depth int) []byte {
 	return raw
 }
 
-// appendGGUF gives the tensors their places, and appends the header to b.
+// appendGGUF computes the tensors' offsets, and appends the header to b.
 func (h *Header) appendGGUF(b []byte) ([]byte, error) {
 	align, err := h.alignment()
 	if err != nil {

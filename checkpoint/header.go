@@ -8,37 +8,38 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// Header is all that a file says beside the bytes of its tensors.
+// Header is the contents of a file except the bytes of its tensors.
 type Header struct {
 	Format   Format
-	Metadata []Entry   // in safetensors texts only
+	Metadata []Entry   // in safetensors, texts only
 	Tensors  []*Tensor // in the order of their bytes
 }
 
-// Entry is a pair of metadata.
+// Entry is one key and value of the metadata.
 type Entry struct {
 	Key   string
 	Value Value
 }
 
-// Tensor is where a tensor lies in a file.
+// Tensor locates a tensor in a file.
 type Tensor struct {
 	Name string
 	Type Type
 	Dims []int64 // outermost first, in both formats
 
-	offset int64 // of its first byte, from the file's
+	offset int64 // of its first byte, from the start of the file
 	size   int64
 	file   *File
 }
 
-// Size returns how many bytes it has; of one that was not read from a file 0.
+// Size returns the number of bytes; 0 for a tensor that was not read from a file.
 func (t *Tensor) Size() int64 { return t.size }
 
-// Offset returns where its first byte is in the file; of one that was not read from a file 0.
+// Offset returns the position of the first byte in the file; 0 for a tensor that was not
+// read from a file.
 func (t *Tensor) Offset() int64 { return t.offset }
 
-// Size returns how many bytes the tensors of a file have together.
+// Size returns the total number of bytes of the tensors.
 func (h *Header) Size() int64 {
 	var n int64
 	for _, t := range h.Tensors {
@@ -47,7 +48,7 @@ func (h *Header) Size() int64 {
 	return n
 }
 
-// Lookup returns the tensor of a name, or nil.
+// Lookup returns the named tensor, or nil.
 func (h *Header) Lookup(name string) *Tensor {
 	for _, t := range h.Tensors {
 		if t.Name == name {
@@ -57,7 +58,7 @@ func (h *Header) Lookup(name string) *Tensor {
 	return nil
 }
 
-// Value returns the metadata of a key.
+// Value returns the metadata for a key.
 func (h *Header) Value(key string) (Value, bool) {
 	for _, e := range h.Metadata {
 		if e.Key == key {
@@ -67,10 +68,10 @@ func (h *Header) Value(key string) (Value, bool) {
 	return Value{}, false
 }
 
-// maxRank of GGUF is ggml's.
+// maxRankGGUF is ggml's limit.
 const maxRankGGUF = 4
 
-// check says what is wrong with a tensor by itself, and sets its size.
+// check checks a tensor on its own, and sets its size.
 func (h *Header) check(t *Tensor) error {
 	if !utf8.ValidString(t.Name) {
 		return h.invalid("the name of a tensor, %s, is no UTF-8", quote.Name(t.Name))
@@ -90,7 +91,7 @@ func (h *Header) check(t *Tensor) error {
 	return nil
 }
 
-// unique says which name two tensors have.
+// unique refuses tensors with the same name.
 func (h *Header) unique() error {
 	names := make(map[string]struct{}, len(h.Tensors))
 	for _, t := range h.Tensors {
@@ -102,8 +103,8 @@ func (h *Header) unique() error {
 	return nil
 }
 
-// place checks where the tensors lie: within the file's size, none over another. It puts them in
-// the order of their bytes.
+// place checks the tensors' positions: inside the file, without overlaps. It sorts them by
+// position.
 func (h *Header) place(size int64) error {
 	slices.SortStableFunc(h.Tensors, func(a, b *Tensor) int {
 		if a.offset != b.offset {
@@ -124,7 +125,7 @@ func (h *Header) place(size int64) error {
 	return nil
 }
 
-// end returns the first byte behind all tensors, or start if there is none.
+// end returns the end of the last tensor, or start if there is none.
 func (h *Header) end(start int64) int64 {
 	for _, t := range h.Tensors {
 		start = max(start, t.offset+t.size)

@@ -15,10 +15,10 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// maxText is the longest index or configuration that is read.
+// maxText is the maximum size of an index or configuration.
 const maxText = 64 << 20
 
-// readIndex reads an index. The files lie beside it.
+// readIndex reads an index. The files are in the same folder.
 func (c *Checkpoint) readIndex(path string) error {
 	f, err := file.Open(path, maxText)
 	if err != nil {
@@ -47,20 +47,20 @@ func (c *Checkpoint) readIndex(path string) error {
 	return nil
 }
 
-// indexReader reads the text of an index, a token at a time.
+// indexReader reads the text of an index, one token at a time.
 type indexReader struct {
 	index
 	path   string
 	json   *jsontext.Reader
 	charge func(int64) error
-	texts  map[string]string // one text for each file's name
+	texts  map[string]string // one text per file name
 }
 
 func (r *indexReader) invalid(format string, args ...any) error {
 	return layout.Errorf(layout.ErrInvalid, "Open", quote.Path(r.path)+format, args...)
 }
 
-// read reads the object: its member weight_map, once, and others.
+// read reads the object: its member weight_map, exactly once, and others.
 func (r *indexReader) read() error {
 	if k, err := r.json.Next(); err != nil || k != jsontext.Object {
 		return r.or(err, " is %v; an object is wanted", k)
@@ -101,7 +101,7 @@ func (r *indexReader) or(err error, format string, args ...any) error {
 	return r.invalid(format, args...)
 }
 
-// weights reads which file has which tensor.
+// weights reads the map from tensors to files.
 func (r *indexReader) weights() error {
 	for {
 		if k, err := r.json.Next(); err != nil || k == jsontext.ObjectEnd {
@@ -125,7 +125,7 @@ func (r *indexReader) weights() error {
 	}
 }
 
-// file returns the name of a tensor's file, which is the last token.
+// file returns the name of the file for a tensor, whose name is the last token.
 func (r *indexReader) file(tensor string) (string, error) {
 	if name, ok := r.texts[string(r.json.Bytes())]; ok {
 		return name, nil
@@ -144,7 +144,7 @@ func (r *indexReader) file(tensor string) (string, error) {
 	return name, nil
 }
 
-// readConfig reads a configuration, and counts what becomes of it when it is decoded.
+// readConfig reads a configuration, and charges the memory for decoding it.
 func (c *Checkpoint) readConfig(path string) error {
 	f, err := file.Open(path, maxText)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -1,23 +1,23 @@
 package checkpoint
 
-// What a header becomes in memory, in bytes, beside its texts: structs, pointers to them in
-// slices that have grown, and their places in maps, of which 7 of 16 may be in use.
-// TestMemory compares it with what is allocated.
+// Memory of a header in bytes, apart from its texts: structs, pointers to them in slices
+// that have grown, and map entries, with a load factor as low as 7/16. TestMemory compares
+// it with actual allocations.
 const (
-	// tensorMemory is for a Tensor, its pointers in a File and a Checkpoint, and the two
-	// maps that find its name.
+	// tensorMemory covers a Tensor, its pointers in a File and a Checkpoint, and its name
+	// in two maps.
 	tensorMemory = 320
-	// entryMemory is for an Entry and the map that finds its key.
+	// entryMemory covers an Entry and its key in a map.
 	entryMemory = 192
-	// listedMemory is for a tensor that an index lists.
+	// listedMemory covers a tensor that an index lists.
 	listedMemory = 96
-	// textMemory is for a text, with the rest of its block of memory.
+	// textMemory covers the overhead of a text, including the rounding of its allocation.
 	textMemory = 16
-	// axisMemory is for an extent.
+	// axisMemory covers an extent.
 	axisMemory = 8
 )
 
-// memoryOf returns the bytes that a text has in memory.
+// memoryOf returns the memory that a text needs, in bytes.
 func memoryOf[T string | []byte](text T) int64 {
 	n := int64(len(text))
 	return n + n/8 + textMemory

@@ -12,17 +12,17 @@ import (
 )
 
 const (
-	// maxJSON is the longest header: the format's own limit.
+	// maxJSON is the maximum length of a header: the format's own limit.
 	maxJSON = 100_000_000
-	// metadataKey holds the metadata among the tensors.
+	// metadataKey is the name of the metadata among the tensors.
 	metadataKey = "__metadata__"
-	// lengthBytes come before the header.
+	// lengthBytes is the size of the header's length.
 	lengthBytes = 8
 )
 
-// appendSafetensors gives the tensors their places, and appends the header to b.
+// appendSafetensors computes the tensors' offsets, and appends the header to b.
 func (h *Header) appendSafetensors(b []byte) ([]byte, error) {
-	// As the format's own writer does: wide elements first, so that all are aligned.
+	// The format's own writer does the same: wide elements first, so that all are aligned.
 	slices.SortStableFunc(h.Tensors, func(a, b *Tensor) int { return cmp.Compare(b.Type.alignment(), a.Type.alignment()) })
 	var text bytes.Buffer
 	text.WriteByte('{')
@@ -30,7 +30,7 @@ func (h *Header) appendSafetensors(b []byte) ([]byte, error) {
 	enc.SetEscapeHTML(false)
 	write := func(v any) error {
 		err := enc.Encode(v)
-		text.Truncate(max(0, text.Len()-1)) // the line's end
+		text.Truncate(max(0, text.Len()-1)) // the newline
 		return err
 	}
 	member := func(key string, v any) error {
@@ -95,7 +95,7 @@ func (h *Header) appendSafetensors(b []byte) ([]byte, error) {
 	return append(binary.LittleEndian.AppendUint64(b, uint64(text.Len())), text.Bytes()...), nil
 }
 
-// alignment is what an element's address should be a multiple of, in bytes.
+// alignment is the recommended alignment of an element in bytes.
 func (t Type) alignment() int64 {
 	if t.Block > 1 {
 		return 1

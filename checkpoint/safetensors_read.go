@@ -34,7 +34,7 @@ func (h *Header) readSafetensors(r io.ReaderAt, size int64, charge func(int64) e
 		}
 		return err
 	}
-	if err := h.unique(); err != nil { // the format's own reader drops the first of two, right or wrong
+	if err := h.unique(); err != nil { // the format's own reader drops the first, valid or not
 		return err
 	}
 	for i, t := range h.Tensors {
@@ -58,13 +58,13 @@ func (h *Header) readSafetensors(r io.ReaderAt, size int64, charge func(int64) e
 	return nil
 }
 
-// headerReader reads the text of a header, a token at a time.
+// headerReader reads the text of a header, one token at a time.
 type headerReader struct {
 	*Header
 	json   *jsontext.Reader
 	charge func(int64) error
-	start  int64      // of the tensors' bytes
-	in     string     // the tensor that is read, for errors
+	start  int64      // start of the tensors' bytes
+	in     string     // the tensor being read, for errors
 	places [][2]int64 // data_offsets of each tensor
 }
 
@@ -80,7 +80,7 @@ func (h *headerReader) object() error {
 			return err
 		}
 		if k == jsontext.ObjectEnd {
-			_, err := h.json.Next() // blanks alone
+			_, err := h.json.Next() // blanks only
 			return err
 		}
 		switch {
@@ -97,7 +97,7 @@ func (h *headerReader) object() error {
 	}
 }
 
-// or returns the error, or one of this text.
+// or returns err if it is set, otherwise an error with the given text.
 func (h *headerReader) or(err error, format string, args ...any) error {
 	if err != nil {
 		return err
@@ -105,7 +105,7 @@ func (h *headerReader) or(err error, format string, args ...any) error {
 	return h.invalid(h.in+format, args...)
 }
 
-// text returns the token as a string that is counted.
+// text returns the token as a string and charges its memory.
 func (h *headerReader) text() (string, error) {
 	b := h.json.Bytes()
 	if err := h.charge(memoryOf(b)); err != nil {
@@ -142,14 +142,14 @@ func (h *headerReader) metadata() error {
 		if k, err := h.json.Next(); err != nil || k != jsontext.Text {
 			return h.or(err, "%s.%s is %v; a text is wanted", metadataKey, quote.Name(key), k)
 		}
-		if err := h.charge(2 * memoryOf(h.json.Bytes())); err != nil { // once more as it is put together
+		if err := h.charge(2 * memoryOf(h.json.Bytes())); err != nil { // read, then assembled
 			return err
 		}
 		h.Metadata = append(h.Metadata, Entry{key, ValueOf(string(h.json.Bytes()))})
 	}
 }
 
-// tensor reads a tensor, the name of which is the last token.
+// tensor reads a tensor, whose name is the last token.
 func (h *headerReader) tensor() error {
 	if err := h.charge(tensorMemory); err != nil {
 		return err
@@ -171,8 +171,8 @@ func (h *headerReader) tensor() error {
 	return nil
 }
 
-// locate sets where a tensor lies by its data_offsets, which must be as far apart as its
-// type and shape say.
+// locate sets a tensor's position from its data_offsets, whose difference must match its
+// type and shape.
 func (h *headerReader) locate(t *Tensor, offsets [2]int64) error {
 	if err := h.checkZeros(t); err != nil {
 		return err
@@ -190,7 +190,7 @@ func (h *headerReader) locate(t *Tensor, offsets [2]int64) error {
 	return nil
 }
 
-// members reads what is said of a tensor: each of three once, and others.
+// members reads the members of a tensor: each of the three known ones once, and others.
 func (h *headerReader) members(t *Tensor) (offsets []int64, err error) {
 	const typ, shape, place = "dtype", "shape", "data_offsets"
 	seen := map[string]bool{}
@@ -251,7 +251,8 @@ func (h *headerReader) typ() (t Type, err error) {
 	return t, err
 }
 
-// integers reads an array of at most so many integers, which what names.
+// integers reads an array of at most the given number of integers; what names them in
+// errors.
 func (h *headerReader) integers(most int, what string) ([]int64, error) {
 	if k, err := h.json.Next(); err != nil || k != jsontext.Array {
 		return nil, h.or(err, "%v; an array of integers is wanted", k)
@@ -280,11 +281,11 @@ func (h *headerReader) integers(most int, what string) ([]int64, error) {
 	}
 }
 
-// maxDigits is how many digits the largest int64 has.
+// maxDigits is the number of digits of the largest int64.
 const maxDigits = 19
 
-// checkZeros refuses a shape whose extents before its first 0 overflow together: the
-// format's own reader multiplies them in order.
+// checkZeros refuses a shape if the product of the extents before its first 0 overflows:
+// the format's own reader multiplies them in order.
 func (h *headerReader) checkZeros(t *Tensor) error {
 	n := uint64(1)
 	for _, extent := range t.Dims {

@@ -11,7 +11,6 @@ import (
 // Format is a file format.
 type Format uint8
 
-// The file formats.
 const (
 	Safetensors Format = iota + 1
 	GGUF
@@ -27,18 +26,18 @@ func (f Format) String() string {
 	return fmt.Sprintf("format(%d)", uint8(f))
 }
 
-// Type says how a tensor's elements lie in a file: by blocks, in row-major order.
+// Type says how a file stores a tensor's elements: in blocks, in row-major order.
 type Type struct {
-	Name       string       // the file format's own: "BF16", "F8_E4M3", "Q4_K"
+	Name       string       // the format's own: "BF16", "F8_E4M3", "Q4_K"
 	Block      int64        // elements in a block
 	BlockBytes int64        // bytes of a block
-	DType      layout.DType // of elements that lie as a tensor's do; Invalid for others
+	DType      layout.DType // of elements stored as in a tensor; otherwise Invalid
 	id         uint32       // in GGUF
 }
 
 func (t Type) String() string { return t.Name }
 
-// safetensors's types, in the order of its own list.
+// safetensorsTypes are the types of safetensors, in the order of its own list.
 var safetensorsTypes = []Type{
 	plain("BOOL", layout.Bool), {Name: "F4", Block: 2, BlockBytes: 1, DType: layout.Float4E2M1},
 	{Name: "F6_E2M3", Block: 4, BlockBytes: 3}, {Name: "F6_E3M2", Block: 4, BlockBytes: 3},
@@ -50,7 +49,7 @@ var safetensorsTypes = []Type{
 	plain("F64", layout.Float64), plain("I64", layout.Int64), plain("U64", layout.Uint64),
 }
 
-// GGUF's types, by ggml's numbers.
+// ggufTypes are GGUF's types, with ggml's numbers.
 var ggufTypes = []Type{
 	0: plain("F32", layout.Float32), 1: plain("F16", layout.Float16), 30: plain("BF16", layout.BFloat16), 28: plain("F64", layout.Float64),
 	24: plain("I8", layout.Int8), 25: plain("I16", layout.Int16), 26: plain("I32", layout.Int32), 27: plain("I64", layout.Int64),
@@ -88,7 +87,7 @@ func (f Format) types() []Type {
 	return nil
 }
 
-// Type returns the format's type of a name.
+// Type returns the format's type with the given name.
 func (f Format) Type(name string) (Type, error) {
 	for _, t := range f.types() {
 		if t.Name == name && name != "" {
@@ -98,7 +97,7 @@ func (f Format) Type(name string) (Type, error) {
 	return Type{}, layout.Errorf(layout.ErrUnsupported, f.String(), "type %s is not known", quote.Name(name))
 }
 
-// TypeOf returns the format's type of a tensor's elements.
+// TypeOf returns the format's type for a tensor's element type.
 func (f Format) TypeOf(t layout.DType) (Type, error) {
 	for _, have := range f.types() {
 		if have.DType == t && t != layout.Invalid {
@@ -108,7 +107,7 @@ func (f Format) TypeOf(t layout.DType) (Type, error) {
 	return Type{}, layout.Errorf(layout.ErrUnsupported, f.String(), "it has no type for %v", t)
 }
 
-// Size returns the bytes of a tensor: whole blocks, in GGUF of a row each.
+// Size returns the bytes of a tensor: whole blocks; in GGUF, whole blocks for each row.
 func (f Format) Size(t Type, dims []int64) (int64, error) {
 	n, err := layout.Shape(dims).Count()
 	if err != nil {

@@ -15,7 +15,6 @@ import (
 // valueType is the type of a metadata value, with GGUF's numbers.
 type valueType uint32
 
-// The types of values.
 const (
 	typeUint8 valueType = iota
 	typeInt8
@@ -32,7 +31,7 @@ const (
 	typeFloat64
 )
 
-// valueTypes has each type's name and its bytes; 0: they differ.
+// valueTypes has each type's name and size in bytes; 0: the size varies.
 var valueTypes = [...]struct {
 	name  string
 	bytes int64
@@ -48,19 +47,19 @@ func (t valueType) String() string {
 	return fmt.Sprintf("type(%d)", uint32(t))
 }
 
-// Value is a value of metadata. It is kept as GGUF writes it, so that it comes out of a
-// file as it went in.
+// Value is a metadata value. It is stored in GGUF's encoding, so that it is written exactly
+// as it was read.
 type Value struct {
 	typ valueType
 	raw string
 }
 
-// ValueOf returns the value of a text, a number or a bool, whose type in GGUF is T.
+// ValueOf returns the value of a text, a number or a bool; T determines its GGUF type.
 func ValueOf[T string | bool | int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64 | float32 | float64](x T) Value {
 	if s, ok := any(x).(string); ok {
 		return Value{typeText, string(binary.LittleEndian.AppendUint64(nil, uint64(len(s)))) + s}
 	}
-	raw, _ := binary.Append(nil, binary.LittleEndian, x) // which knows all of these types
+	raw, _ := binary.Append(nil, binary.LittleEndian, x) // never fails for these types
 	name := reflect.TypeFor[T]().Name()
 	for t, of := range valueTypes {
 		if of.name == name {
@@ -70,7 +69,7 @@ func ValueOf[T string | bool | int8 | int16 | int32 | int64 | uint8 | uint16 | u
 	panic("checkpoint: a type without a number: " + name)
 }
 
-// Text returns the text of a value that is one.
+// Text returns the text if the value is one.
 func (v Value) Text() (string, bool) {
 	if v.typ != typeText || len(v.raw) < 8 {
 		return "", false
@@ -78,7 +77,7 @@ func (v Value) Text() (string, bool) {
 	return v.raw[8:], true
 }
 
-// Int returns a value of an integer type.
+// Int returns the integer if the value is one.
 func (v Value) Int() (int64, bool) {
 	if v.typ == typeFloat32 || v.typ == typeFloat64 || v.typ == typeBool || v.typ == typeText || v.typ == typeArray {
 		return 0, false
@@ -96,7 +95,7 @@ func (v Value) Int() (int64, bool) {
 	return int64(u), n > 0
 }
 
-// array returns the type of an array's elements and how many there are.
+// array returns the type and number of an array's elements.
 func (v Value) array() (elements valueType, n int64, ok bool) {
 	if v.typ != typeArray || len(v.raw) < 12 {
 		return 0, 0, false
@@ -104,10 +103,10 @@ func (v Value) array() (elements valueType, n int64, ok bool) {
 	return valueType(binary.LittleEndian.Uint32([]byte(v.raw[:4]))), int64(binary.LittleEndian.Uint64([]byte(v.raw[4:12]))), true
 }
 
-// shown is how many characters of a text String writes.
+// shown is the maximum number of characters of a text that String returns.
 const shown = 60
 
-// String shows the value: of arrays, type and length; of long texts, the beginning.
+// String formats the value: type and length for arrays, the beginning for long texts.
 func (v Value) String() string {
 	var b [8]byte
 	copy(b[:], v.raw)
@@ -132,7 +131,7 @@ func (v Value) String() string {
 	return strconv.FormatInt(n, 10)
 }
 
-// valid says whether a text is UTF-8 without control characters that no name has.
+// valid reports whether a key is not empty, is UTF-8 and has no NUL.
 func valid(key string) bool {
 	return key != "" && utf8.ValidString(key) && !strings.ContainsRune(key, 0)
 }

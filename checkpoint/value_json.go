@@ -14,13 +14,13 @@ import (
 	"github.com/restride/restride/internal/quote"
 )
 
-// arrayOf begins the name of an array's type, as JSON returns it.
+// arrayOf is the prefix of an array's type name, as JSON returns it.
 const arrayOf = "array of "
 
-// JSON returns the value as JSON, from which ValueFromJSON makes the same one, and the name
-// of its type, such as "array of uint32". Floats that JSON has no number for are texts: "NaN",
-// "+Inf", "-Inf". It is false if there are more than limit bytes, and of texts that are no
-// UTF-8 and of arrays of arrays.
+// JSON returns the value as JSON, from which ValueFromJSON restores it, and the name of its
+// type, such as "array of uint32". Floats that JSON cannot represent are texts: "NaN",
+// "+Inf", "-Inf". ok is false if the text would exceed limit bytes, for texts that are not
+// UTF-8 and for arrays of arrays.
 func (v Value) JSON(limit int) (text, typ string, ok bool) {
 	var b []byte
 	if v.typ != typeArray {
@@ -45,7 +45,7 @@ func (v Value) JSON(limit int) (text, typ string, ok bool) {
 	return string(b), arrayOf + t.String(), len(b) <= limit
 }
 
-// appendJSON appends the value of a type that raw begins with, and returns what follows.
+// appendJSON appends the value of type t at the start of raw, and returns the rest.
 func appendJSON(b []byte, t valueType, raw string) (_ []byte, rest string, ok bool) {
 	size := int(valueTypes[t].bytes)
 	if t == typeText {
@@ -76,7 +76,7 @@ func appendJSON(b []byte, t valueType, raw string) (_ []byte, rest string, ok bo
 	return append(b, s...), rest, true
 }
 
-// ValueFromJSON returns the value of a named type that Value.JSON has written.
+// ValueFromJSON returns the value of a named type from the text that Value.JSON wrote.
 func ValueFromJSON(typ, text string) (Value, error) {
 	element, isArray := strings.CutPrefix(typ, arrayOf)
 	t := valueType(slices.IndexFunc(valueTypes[:], func(have struct {
@@ -107,7 +107,7 @@ func ValueFromJSON(typ, text string) (Value, error) {
 	return Value{typeArray, string(b)}, nil
 }
 
-// appendValue appends a value of JSON as GGUF writes it.
+// appendValue appends a JSON value in GGUF's encoding.
 func appendValue(b []byte, t valueType, text []byte) ([]byte, error) {
 	u, size := uint64(0), int(valueTypes[t].bytes)
 	s, err := string(text), error(nil)

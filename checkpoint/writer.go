@@ -14,44 +14,44 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// Partial is added to the path of a file that is not yet whole.
+// Partial is appended to the path of an incomplete file.
 const Partial = ".partial"
 
-// Behind the tensors of a partial file lies a journal: a mark, what the file is made from,
-// since when the system runs (or nothing: the tensors are on the disk), and a byte for each
+// After the tensors, a partial file has a journal: a mark, a hash of the header and the
+// source, the system's boot ID (or zeros: the tensors are on the disk), and one byte per
 // tensor. It is cut off at the end.
 const (
 	journalMark = "restride partial file\n"
 	journalBoot = len(journalMark) + sha256.Size
 	bootBytes   = 36
 	journalHead = journalBoot + bootBytes
-	// syncStep is how many bytes are written to the disk at once before tensors on it are
-	// said to be done.
+	// syncStep is the number of bytes written before a sync, after which tensors are marked
+	// as done.
 	syncStep = 1 << 30
-	// writeStep is how many bytes are written at once. Linux looks for memory in one piece
-	// for all of a write's: of 4 MiB that took five times as long as of 256 KiB.
+	// writeStep is the number of bytes per write. Linux looks for contiguous memory for a
+	// whole write: 4 MiB at once was five times as slow as 256 KiB.
 	writeStep = 256 << 10
 )
 
 // Writer writes a file. WriteAt may be called from several goroutines, the other methods
-// from one at a time. However the process ends, the file is not there, or whole. That it is
-// so after a power cut, too, takes Sync.
+// from one at a time. However the process ends, the file is either absent or complete.
+// After a power cut this holds only with Sync.
 type Writer struct {
 	Header
 	path    string
 	file    *os.File
-	end     int64  // of the tensors, where the journal begins
-	done    []byte // one a tensor, as in the journal
+	end     int64  // end of the tensors and start of the journal
+	done    []byte // one byte per tensor, as in the journal
 	boot    [bootBytes]byte
-	pending []int // tensors that are done, and not yet in the journal
-	written int64 // by them
+	pending []int // finished tensors that are not yet in the journal
+	written int64 // bytes of the pending tensors
 }
 
-// Create begins a file with the header's metadata and tensors, of which Name, Type and
-// Dims count; the header is the Writer's from then on, and its tensors may get another
-// order. Where an earlier run has begun the same file from the same source, a text of the
-// caller's that names whatever the bytes depend on, Create goes on with it. A file at
-// path stays as it is until Commit.
+// Create starts a file with the header's metadata and tensors; only Name, Type and Dims of
+// the tensors matter. The header then belongs to the Writer, which may reorder its tensors.
+// source names everything that the bytes depend on: if an earlier run started the same file
+// from the same source, Create continues it. An existing file at path is unchanged until
+// Commit.
 func Create(path string, h Header, source string) (*Writer, error) {
 	head, err := h.append(nil)
 	if err != nil {
@@ -69,8 +69,8 @@ func Create(path string, h Header, source string) (*Writer, error) {
 	return w, nil
 }
 
-// begin opens the partial file, and makes one without tensors of it unless an earlier run
-// has begun just this one.
+// begin opens the partial file. Unless an earlier run started exactly this file, it becomes
+// one without tensors.
 func (w *Writer) begin(head, mark []byte) error {
 	f, err := file.Update(w.path + Partial)
 	if err != nil {
@@ -99,15 +99,15 @@ func (w *Writer) begin(head, mark []byte) error {
 	return nil
 }
 
-// What a partial file may be.
+// Possible states of a partial file.
 const (
-	empty = iota // or a part of the header; or without the journal, as a moment before its end; or not to be trusted
+	empty = iota // or part of the header; or no journal, as just before the end; or not to be trusted
 	begun
 	other
 )
 
-// state says what the partial file is, and reads the journal of one that goes on to be
-// this one.
+// state returns the state of the partial file, and reads the journal if the file can be
+// continued.
 func (w *Writer) state(head, mark []byte) (int, error) {
 	info, err := w.file.Stat()
 	if err != nil {
@@ -134,18 +134,18 @@ func (w *Writer) state(head, mark []byte) (int, error) {
 		return other, nil
 	}
 	if boot := [bootBytes]byte(journal[journalBoot:]); boot != w.boot && boot != [bootBytes]byte{} {
-		return empty, nil // what is done may not have come to the disk
+		return empty, nil // finished tensors may not have reached the disk
 	}
 	w.done = journal[journalHead:]
 	return begun, nil
 }
 
-// Done reports whether all bytes of the i-th tensor are written.
+// Done reports whether all bytes of tensor i are written.
 func (w *Writer) Done(i int) bool {
 	return w.done[i] == 1
 }
 
-// WriteAt writes bytes of the i-th tensor; off counts from its first one.
+// WriteAt writes bytes of tensor i; off counts from its first byte.
 func (w *Writer) WriteAt(i int, p []byte, off int64) error {
 	t := w.Tensors[i]
 	if off < 0 || off > t.size || int64(len(p)) > t.size-off {
@@ -161,11 +161,11 @@ func (w *Writer) WriteAt(i int, p []byte, off int64) error {
 	return nil
 }
 
-// Sync has tensors be on the disk before they are said to be done, and the file before it
-// gets its name: it comes out whole after a power cut, too. That takes as long as the disk
-// does. Systems other than Linux do so in any case.
+// Sync makes the Writer wait until tensors are on the disk before it marks them as done,
+// and until the file is before it gets its name: then it is complete even after a power
+// cut. The disk determines how long that takes. Systems other than Linux always do so.
 func (w *Writer) Sync() error {
-	if err := w.file.Sync(); err != nil { // what an earlier run has written
+	if err := w.file.Sync(); err != nil { // data from an earlier run
 		return quote.Error(err)
 	}
 	clear(w.boot[:])
@@ -173,10 +173,10 @@ func (w *Writer) Sync() error {
 	return quote.Error(err)
 }
 
-// syncs reports whether the disk is waited for.
+// syncs reports whether the Writer waits for the disk.
 func (w *Writer) syncs() bool { return w.boot == [bootBytes]byte{} }
 
-// Finish says that all bytes of the i-th tensor are written: a later run leaves it as it is.
+// Finish records that all bytes of tensor i are written: a later run leaves it as it is.
 func (w *Writer) Finish(i int) error {
 	w.pending = append(w.pending, i)
 	if w.written += w.Tensors[i].size; w.syncs() && w.written < syncStep {
@@ -185,8 +185,7 @@ func (w *Writer) Finish(i int) error {
 	return w.settle()
 }
 
-// settle writes pending tensors into the journal, once their bytes are as safe as they
-// shall be.
+// settle records pending tensors in the journal, after syncing their bytes if required.
 func (w *Writer) settle() error {
 	if len(w.pending) == 0 {
 		return nil
@@ -206,7 +205,7 @@ func (w *Writer) settle() error {
 	return nil
 }
 
-// Commit ends the file, of which all tensors must be finished, and gives it its name.
+// Commit completes the file, whose tensors must all be finished, and gives it its name.
 func (w *Writer) Commit() error {
 	err := w.settle()
 	if i := bytes.IndexByte(w.done, 0); err == nil && i >= 0 {
@@ -226,8 +225,8 @@ func (w *Writer) Commit() error {
 	return file.Rename(f, w.path)
 }
 
-// Close gives up what is not committed; the partial file stays, for a later run. After
-// Commit it does nothing.
+// Close abandons a file that is not committed; the partial file stays, for a later run.
+// After Commit it does nothing.
 func (w *Writer) Close() error {
 	if w.file == nil {
 		return nil

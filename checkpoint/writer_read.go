@@ -5,8 +5,7 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// ReadAt reads bytes of the i-th tensor, which must be written; off counts from its first
-// one.
+// ReadAt reads bytes of tensor i, which must be written; off counts from its first byte.
 func (w *Writer) ReadAt(i int, p []byte, off int64) error {
 	t := w.Tensors[i]
 	if off < 0 || off > t.size || int64(len(p)) > t.size-off {
