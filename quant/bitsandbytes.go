@@ -39,14 +39,14 @@ var bitsandbytes = &Format{
 	},
 }
 
-// unknownTable is Params.Table of bitsandbytes' codes alone, which stand for the numbers of one
-// or the other of its tables.
+// unknownTable is Params.Table for bitsandbytes' codes without scales: they use one or the
+// other of its tables.
 const unknownTable = "nf4 or fp4"
 
-// nestedBlock is how many scales of bitsandbytes' share one.
+// nestedBlock is the number of bitsandbytes' scales that share a scale.
 const nestedBlock = 256
 
-// readBitsandbytes reads quant_state, a tensor of JSON.
+// readBitsandbytes reads quant_state, a tensor with JSON.
 func readBitsandbytes(s *sayings, p Params) (Params, error) {
 	var suffix string
 	for _, table := range []string{"nf4", "fp4"} {
@@ -57,7 +57,7 @@ func readBitsandbytes(s *sayings, p Params) (Params, error) {
 		}
 	}
 	if suffix == "" {
-		return p, nil // codes alone
+		return p, nil // codes only
 	}
 	var state struct {
 		Type         string   `json:"quant_type"`
@@ -98,11 +98,11 @@ func readBitsandbytes(s *sayings, p Params) (Params, error) {
 	return p, s.err
 }
 
-// nestedCodes is how many numbers there are for scales that are codes.
+// nestedCodes is the size of the table for scales that are codes.
 const nestedCodes = 256
 
-// fourBits are the numbers that bitsandbytes' codes stand for, times a block's scale: by
-// quantiles of a normal distribution (NF4), or of 3 bits with a sign (FP4), 12 being 1.
+// fourBits maps bitsandbytes' codes to numbers, before the block's scale: quantiles of a
+// normal distribution (NF4), or 3 bits with a sign (FP4), where 12 means 1.
 var fourBits = map[string][]float32{
 	"nf4": {
 		-1, -0.6961928009986877, -0.5250730514526367, -0.39491748809814453, -0.28444138169288635, -0.18477343022823334, -0.09105003625154495, 0,
@@ -111,7 +111,8 @@ var fourBits = map[string][]float32{
 	"fp4": {0, 0.0625 / 12., 8 / 12., 1, 4 / 12., 6 / 12., 2 / 12., 3 / 12., 0, -0.0625 / 12., -8 / 12., -1, -4 / 12., -6 / 12., -2 / 12., -3 / 12.},
 }
 
-// describedByTensors reads what config.json says of bitsandbytes or HQQ: nothing that tensors do not.
+// describedByTensors reads config.json for bitsandbytes or HQQ, which adds nothing to the
+// tensors.
 func describedByTensors(text json.RawMessage) (Params, error) {
 	var c struct {
 		Eight bool  `json:"load_in_8bit"`

@@ -11,19 +11,19 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
-// ErrDiffers: what a conversion is compared with has other bytes, such as the source where
-// the way back does not give it. It is also layout.ErrInvalid.
+// ErrDiffers means that a conversion's comparison found different bytes, for example if the
+// reverse conversion does not reproduce the source. It is also layout.ErrInvalid.
 var ErrDiffers = fmt.Errorf("%w: other bytes", layout.ErrInvalid)
 
-// back is the way back of a plan, once it is asked for.
+// back is the reverse of a plan, made on demand.
 type back struct {
 	once sync.Once
 	plan *Plan
 	err  error
 }
 
-// Back returns the plan of the way back: of the target's tensors those of the source, as
-// they are. What the target does not have is an error, ErrUnsupported.
+// Back returns the plan of the reverse conversion: it restores the source's tensors
+// unchanged from the target's. If the target lacks something, the error is ErrUnsupported.
 func (p *Plan) Back() (*Plan, error) {
 	p.back.once.Do(func() { p.back.plan, p.back.err = p.turn() })
 	return p.back.plan, p.back.err
@@ -53,11 +53,12 @@ func (p *Plan) turn() (*Plan, error) {
 	return back, nil
 }
 
-// Check goes the way back on the stream and compares, byte for byte on the host: src has
-// the tensors that p was run on, dst what it made of them. A difference is ErrDiffers.
+// Check runs the reverse conversion on the stream and compares the result with src, byte
+// for byte on the host: src has the tensors that p was run on, dst its results. A
+// difference is ErrDiffers.
 func (p *Plan) Check(s *tensor.Stream, src, dst Memory) error { return p.check(s, src, dst, 0) }
 
-// check is Check of a piece of a plan whose first column is column at of the whole.
+// check is Check for a piece of a plan; at is the piece's first column in the whole.
 func (p *Plan) check(s *tensor.Stream, src, dst Memory, at int64) (err error) {
 	back, err := p.Back()
 	if err != nil {
@@ -87,7 +88,7 @@ func (p *Plan) check(s *tensor.Stream, src, dst Memory, at int64) (err error) {
 	return nil
 }
 
-// differ returns the first byte at which two differ, -1 if they do not.
+// differ returns the index of the first difference, or -1 if there is none.
 func differ(a, b []byte) int {
 	if bytes.Equal(a, b) {
 		return -1

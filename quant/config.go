@@ -8,7 +8,7 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// Describe reads what config.json says of how a model's weights are quantised. Without a
+// Describe reads how a model's weights are quantised from config.json. Without a
 // quantization_config the format is nil.
 func Describe(config json.RawMessage) (*Format, Params, error) {
 	var all struct {
@@ -51,8 +51,8 @@ func Describe(config json.RawMessage) (*Format, Params, error) {
 	return describeOwn(method.Name, *all.Config)
 }
 
-// describeOwn reads what Config writes for formats that have no configuration of others'.
-// Shapes say the rest.
+// describeOwn reads the text that Config writes for formats without an established
+// configuration. Shapes give the rest.
 func describeOwn(name string, text json.RawMessage) (*Format, Params, error) {
 	f, err := Lookup(name)
 	if err != nil {
@@ -81,7 +81,7 @@ func unread(err error) error {
 	return layout.Errorf(layout.ErrInvalid, "config.json", "quantization_config: %s", quote.Text(err.Error()))
 }
 
-// group is a group's size as configurations give it: -1 is a row.
+// group converts a group size in a configuration: -1 is a row.
 func group(n int64) (int64, error) {
 	if n < -1 || n == 0 || n > 1<<40 {
 		return 0, layout.Errorf(layout.ErrInvalid, "config.json", "quantization_config: group_size is %d", n)
@@ -185,10 +185,10 @@ func describeCompressed(text json.RawMessage) (p Params, err error) {
 	return p, err
 }
 
-// Config returns what config.json says of the weight as quantization_config: for formats
-// of GPTQModel, AutoAWQ, compressed-tensors and gpt-oss their own fields; for others the
-// format's name, which no engine takes for another's; nil for numbers, which are not
-// quantised.
+// Config returns the weight's quantization_config for config.json. Formats of GPTQModel,
+// AutoAWQ, compressed-tensors and gpt-oss get their own fields. Others get the format's
+// name, which no engine mistakes for another format. For numbers, which are not quantised,
+// it is nil.
 func (w *Weight) Config() map[string]any {
 	if w.Format.numbers {
 		return nil

@@ -11,10 +11,11 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
-// Memory has the bytes of a weight's tensors on a stream, by name, as tensors of Uint8.
+// Memory maps the names of a weight's tensors to their bytes on a stream, as tensors of
+// Uint8.
 type Memory map[string]*tensor.Tensor
 
-// Release releases all of them.
+// Release releases all tensors.
 func (m Memory) Release() error {
 	var all []error
 	for _, t := range m {
@@ -23,12 +24,12 @@ func (m Memory) Release() error {
 	return errors.Join(all...)
 }
 
-// Run converts: src has the bytes of From's tensors, the result those of To's. Views (see
-// Plan.Views) share the memory of src's tensors; those of tensors that src lacks are left
-// out. On devices that work on their own it returns before the work is done.
+// Run converts src, which has the bytes of From's tensors, to the bytes of To's. Views (see
+// Plan.Views) share the memory of src's tensors; views of tensors missing in src are
+// omitted. On asynchronous devices it returns before the work is done.
 func (p *Plan) Run(s *tensor.Stream, src Memory) (Memory, error) { return p.run(s, src, 0) }
 
-// run is Run of a piece of a plan whose first column is column at of the whole.
+// run is Run for a piece of a plan; at is the piece's first column in the whole.
 func (p *Plan) run(s *tensor.Stream, src Memory, at int64) (dst Memory, err error) {
 	if err := p.lacks(src); err != nil {
 		return nil, err
@@ -95,7 +96,7 @@ func (p *Plan) run(s *tensor.Stream, src Memory, at int64) (dst Memory, err erro
 	return dst, nil
 }
 
-// room returns memory for To's i-th tensor: of zeros, unless moves write all of it.
+// room returns memory for To's tensor i: zeroed, unless moves write all of it.
 func (p *Plan) room(s *tensor.Stream, i int) (*tensor.Tensor, error) {
 	t := p.To.Tensors[i]
 	n := t.bytes(p.To.arrays[i])
@@ -111,7 +112,7 @@ func (p *Plan) room(s *tensor.Stream, i int) (*tensor.Tensor, error) {
 	return tensor.New(s, layout.Uint8, n)
 }
 
-// widthTypes are the types of elements that moves have.
+// widthTypes are the element types of moves.
 var widthTypes = map[int64]layout.DType{1: layout.Bit, 2: layout.Uint2, 4: layout.Uint4, 8: layout.Uint8}
 
 // run moves elements from one tensor's bytes to another's.
@@ -137,7 +138,7 @@ func (m move) run(s *tensor.Stream, dst, src *tensor.Tensor) (err error) {
 	return mapTo(d, f, m.table)
 }
 
-// mapTo sets dst to what a table of bytes has for src's elements.
+// mapTo sets dst to the table's entries for src's elements.
 func mapTo(dst, src *tensor.Tensor, numbers []byte) (err error) {
 	table, err := tensor.FromBytes(dst.Stream(), dst.DType(), packedTable(numbers, int64(dst.DType().Bits())), int64(len(numbers)))
 	if err != nil {
@@ -147,8 +148,8 @@ func mapTo(dst, src *tensor.Tensor, numbers []byte) (err error) {
 	return dst.Stream().Queue().Map(dst.Operand(), src.Operand(), table.Operand())
 }
 
-// lacks refuses memory that lacks a tensor which is read. Those that views alone are made of
-// may be left out, but for those that say the order of rows, which is looked at.
+// lacks refuses memory without a tensor that is read. Tensors used only for views may be
+// missing, except those with the order of rows, which are checked.
 func (p *Plan) lacks(src Memory) error {
 	w := p.From
 	viewed := slices.Collect(maps.Values(p.views))
@@ -169,7 +170,7 @@ func int32s(b []byte) []int32 {
 	return out
 }
 
-// sort returns the codes, rows of k in the order of their groups.
+// sort returns the codes with rows of k sorted by group.
 func (p *Plan) sort(s *tensor.Stream, src Memory, order []int32) (out *tensor.Tensor, err error) {
 	name := joined(p.From.Name, p.From.suffix(codes))
 	var from []place
@@ -185,7 +186,8 @@ func (p *Plan) sort(s *tensor.Stream, src Memory, order []int32) (out *tensor.Te
 	if err != nil {
 		return nil, err
 	}
-	plain, err := tensor.Empty(s, layout.Uint8, ext[axisK], ext[axisN]*p.From.Params.Bits/8) // formats with groups in any order have whole words
+	// Formats with groups in any order use whole words.
+	plain, err := tensor.Empty(s, layout.Uint8, ext[axisK], ext[axisN]*p.From.Params.Bits/8)
 	if err != nil {
 		return nil, err
 	}
@@ -203,7 +205,7 @@ func (p *Plan) sort(s *tensor.Stream, src Memory, order []int32) (out *tensor.Te
 	return plain.Gather(0, index, layout.OutOfRangeError)
 }
 
-// change changes a small tensor's bytes on the host.
+// change modifies a small tensor's bytes on the host.
 func change(t *tensor.Tensor, do func([]byte)) (err error) {
 	b, err := t.Bytes()
 	if err != nil {
@@ -218,7 +220,7 @@ func change(t *tensor.Tensor, do func([]byte)) (err error) {
 	return t.CopyFrom(c)
 }
 
-// fill makes the numbers that the source does not have.
+// fill generates the numbers that the source does not have.
 func (p *Plan) fill(f fill, dst Memory, r rows, at int64) error {
 	a, t := p.To.arrays[f.array], dst[p.To.Tensors[f.array].Name]
 	return change(t, func(b []byte) {
@@ -246,16 +248,16 @@ func (p *Plan) fill(f fill, dst Memory, r rows, at int64) error {
 	})
 }
 
-// subtract takes by from all elements of so many bits, pitch bits apart.
+// subtract subtracts by from all elements of the given bits, pitch bits apart.
 func subtract(b []byte, pitch, bits, by int64) {
 	eachOf(b, pitch, bits, func(x uint64) uint64 { return x - uint64(by) })
 }
 
-// eachOf changes the elements of so many bits, up to 8, that are pitch bits apart.
+// eachOf modifies all elements of the given bits (up to 8), pitch bits apart.
 func eachOf(b []byte, pitch, bits int64, change func(uint64) uint64) {
 	mask := uint16(1)<<bits - 1
 	for at := int64(0); at+bits <= 8*int64(len(b)); at += pitch {
-		in, shift := b[at/8:], at%8 // an element is in two bytes at the most
+		in, shift := b[at/8:], at%8 // an element spans at most two bytes
 		x := uint16(in[0])
 		if len(in) > 1 {
 			x |= uint16(in[1]) << 8

@@ -7,15 +7,15 @@ import (
 	"github.com/restride/restride/checkpoint"
 )
 
-// Cost is what a conversion takes, known before anything runs.
+// Cost is the cost of a conversion, known before anything runs.
 type Cost struct {
 	Moves  int   // strided copies on the device
-	Bytes  int64 // that these and other steps write
-	Memory int64 // of the source's tensors, the target's, and what is between, all at once
-	Views  int   // tensors of the target's that are tensors of the source's, byte for byte
+	Bytes  int64 // written by these and other steps
+	Memory int64 // of the source's and the target's tensors and intermediates, all at once
+	Views  int   // target tensors that equal a source tensor byte for byte
 }
 
-// Cost returns what the plan takes.
+// Cost returns the plan's cost.
 func (p *Plan) Cost() Cost {
 	c := Cost{Memory: memory(p.From, p.To, p.sorted), Views: len(p.views)}
 	for i, t := range p.To.Tensors {
@@ -35,8 +35,8 @@ func (p *Plan) Cost() Cost {
 	return c
 }
 
-// Views says which of To's tensors have the bytes of one of From's, and of which: nothing
-// has to move for them.
+// Views maps each of To's tensors that equals one of From's, byte for byte, to that tensor:
+// nothing has to move for them.
 func (p *Plan) Views() map[string]string { return maps.Clone(p.views) }
 
 // findViews fills views.
@@ -49,8 +49,8 @@ func (p *Plan) findViews() {
 	}
 }
 
-// isView says of which of From's tensors To's i-th has the bytes, if it does: it is moved at
-// once, to where it is.
+// isView reports whether To's tensor i has the same bytes as one of From's, and which: one
+// move copies all of it to the same position.
 func (p *Plan) isView(i int) (src string, view bool) {
 	t, all := p.To.Tensors[i], []move(nil)
 	for _, m := range p.moves {
@@ -71,7 +71,7 @@ func (p *Plan) isView(i int) (src string, view bool) {
 	return "", false
 }
 
-// changes reports whether numbers of To's i-th tensor are made, not moved.
+// changes reports whether numbers of To's tensor i are computed, not moved.
 func (p *Plan) changes(i int) bool {
 	for _, f := range p.fills {
 		if f.array == i {
@@ -86,11 +86,11 @@ func (p *Plan) changes(i int) bool {
 	return false
 }
 
-// bytes returns how many bytes a tensor has that is an array in a file.
+// bytes returns the size of a tensor that stores array a in a file.
 func (t Tensor) bytes(a array) int64 {
 	kind, err := a.kind()
 	if err != nil {
-		return math.MaxInt64 // which no array of a weight is
+		return math.MaxInt64 // no array of a weight is that large
 	}
 	n, err := checkpoint.Safetensors.Size(kind, t.Dims)
 	if err != nil {
@@ -99,9 +99,9 @@ func (t Tensor) bytes(a array) int64 {
 	return n
 }
 
-// memory returns how many bytes a conversion has at once: both weights, and the codes
-// twice while they are sorted; of numbers also all in plain order, and what is computed of
-// it. What overflows is as much as there can be.
+// memory returns the bytes that a conversion needs at once: both weights, and the codes
+// twice more while they are sorted; for numbers also all arrays in plain order, and the
+// computed results. Overflow gives the maximum.
 func memory(from, to *Weight, sorted bool) (sum int64) {
 	add := func(n int64) {
 		if sum += n; sum < 0 {
@@ -121,7 +121,7 @@ func memory(from, to *Weight, sorted bool) (sum int64) {
 	switch {
 	case from.Format.numbers:
 		for _, a := range plainArrays(to) {
-			add(a.plainBytes(to.ext)) // what is found
+			add(a.plainBytes(to.ext)) // computed results
 		}
 		return sum
 	case !to.Format.numbers:
@@ -134,13 +134,13 @@ func memory(from, to *Weight, sorted bool) (sum int64) {
 		switch {
 		case a.has(codes):
 			if count = n; from.Params.Table == "iq4nl" {
-				add(n) // what the table has for them
+				add(n) // results of the table lookup
 			}
 			if fourBits[from.Params.Table] != nil {
 				add(4 * n)
 			}
 			if from.has(floatZeros) {
-				add(8 * n) // the difference, and the product
+				add(8 * n) // difference and product
 			}
 		case a.has(scales), a.has(mins):
 			add(4 * n) // in float32
@@ -149,13 +149,13 @@ func memory(from, to *Weight, sorted bool) (sum int64) {
 			}
 		}
 		if from.has(groups) && (a.has(scales) || a.has(zeros)) {
-			add((count*a.bits + 7) / 8) // one for each code, where groups are in no order
+			add((count*a.bits + 7) / 8) // one per code, if groups are in no order
 		}
 	}
 	return sum
 }
 
-// count is how many elements an array in plain order has, plainBytes their bytes.
+// count is the number of elements of an array in plain order; plainBytes is their size.
 func (a array) count(ext extents) int64 {
 	n := int64(1)
 	for _, d := range a.digits() {

@@ -10,54 +10,54 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
-// Pieces are the parts of a plan along an axis, for weights that are larger than the memory
-// for them: each is converted by itself.
+// Pieces are the parts of a plan along an axis, for weights larger than the available
+// memory: each is converted separately.
 type Pieces struct {
 	Len int
 
 	plan       *Plan
 	cut        cut
-	full, last *Plan // of all pieces but the last, and of it
+	full, last *Plan // plans of all pieces but the last, and of the last
 }
 
-// Piece is a part of a plan: a plan by itself, and where the bytes of its tensors lie in
-// those of the whole.
+// Piece is a part of a plan: a plan of its own, and the positions of its tensors' bytes in
+// the whole tensors.
 type Piece struct {
 	*Plan
-	Src, Dst []Region // of Plan.From's tensors, and of Plan.To's
+	Src, Dst []Region // in Plan.From's tensors, and in Plan.To's
 
-	column int64 // of the whole, which is the first of the piece
+	column int64 // the piece's first column in the whole
 }
 
-// Run is Plan.Run of the piece.
+// Run is Plan.Run for the piece.
 func (p Piece) Run(s *tensor.Stream, src Memory) (dst Memory, err error) {
 	return p.run(s, src, p.column)
 }
 
-// Check is Plan.Check of the piece.
+// Check is Plan.Check for the piece.
 func (p Piece) Check(s *tensor.Stream, src, dst Memory) error {
 	return p.check(s, src, dst, p.column)
 }
 
-// Region is where a part of a tensor's bytes lie in it: runs of the same length, one each
-// Step bytes.
+// Region locates a part of a tensor's bytes: runs of equal length that start Step bytes
+// apart.
 type Region struct {
 	At, Bytes   int64 // of the first run
 	Count, Step int64
 }
 
-// Size returns the bytes of all runs.
+// Size returns the total bytes of all runs.
 func (r Region) Size() int64 { return r.Count * r.Bytes }
 
-// cut divides the indices of an axis by size; 0: it leaves them together.
+// cut divides the indices of an axis into parts of size; 0: no division.
 type cut struct {
 	axis   byte
 	extent int64
 	size   int64
 }
 
-// Cut returns pieces of at most so many bytes of memory each (see Cost): one, if that is
-// enough for all of it, or otherwise pieces along the axis that leaves the fewest runs.
+// Cut returns pieces that need at most the given bytes of memory each (see Cost): a single
+// one if that suffices, otherwise pieces along the axis that gives the fewest runs.
 func (p *Plan) Cut(bytes int64) (*Pieces, error) {
 	all := memory(p.From, p.To, p.sorted)
 	if all <= bytes {
@@ -89,7 +89,7 @@ func (p *Plan) Cut(bytes int64) (*Pieces, error) {
 	return best, nil
 }
 
-// Least returns the memory of the smallest pieces that the plan can be cut into.
+// Least returns the memory needed by the smallest pieces into which the plan can be cut.
 func (p *Plan) Least() int64 {
 	least := memory(p.From, p.To, p.sorted)
 	for _, axis := range []byte{axisE, axisN, axisK} {
@@ -100,11 +100,11 @@ func (p *Plan) Least() int64 {
 	return least
 }
 
-// largest returns the size of as few and as equal pieces as bytes allow, if those of c's
-// size are small enough.
+// largest returns the size of the fewest, equal pieces that fit in bytes, if pieces of c's
+// size do.
 func (p *Plan) largest(c cut, bytes int64) int64 {
 	units := (c.extent + c.size - 1) / c.size
-	low, high := int64(1), units // pieces of low units are small enough
+	low, high := int64(1), units // pieces of low units fit
 	for low < high {
 		mid := (low + high + 1) / 2
 		if p.partMemory(c.axis, mid*c.size) <= bytes {
@@ -117,11 +117,12 @@ func (p *Plan) largest(c cut, bytes int64) int64 {
 	return (units + n - 1) / n * c.size
 }
 
-// unit returns the number whose multiples an axis can be cut at: on both sides each piece
-// of every tensor then has whole bytes that no other piece has. 0: nowhere.
+// unit returns the number at whose multiples an axis can be cut: on both sides each piece
+// of every tensor then has whole bytes that it shares with no other piece. 0: the axis
+// cannot be cut.
 func (p *Plan) unit(axis byte) int64 {
 	extent := p.From.ext[axis]
-	if extent == 0 || extent > 1<<50 { // no sum of two overflows
+	if extent == 0 || extent > 1<<50 { // so that sums of two do not overflow
 		return 0
 	}
 	if axis == axisK && (p.sorted || p.From.Params.Sidecar.Nested || p.plain != nil && p.From.has(groups) || p.From.Params.Sorted) {
@@ -160,8 +161,9 @@ func lcm(a, b int64) int64 {
 	return a / x * b
 }
 
-// ratio returns how many indices of axis share how many of another, or 0 if these are not
-// cut with it: groups and blocks of groups are with k, blocks of rows' scales with n.
+// ratio returns how many indices of axis share how many of other, or 0 if cutting axis does
+// not cut other. Cutting k cuts groups and blocks of groups; cutting n cuts blocks of rows'
+// scales.
 func (w *Weight) ratio(axis, other byte) (n, of int64) {
 	switch {
 	case axis == other:
@@ -176,8 +178,8 @@ func (w *Weight) ratio(axis, other byte) (n, of int64) {
 	return 0, 1
 }
 
-// outer returns the outermost digit of an axis in an array: the one whose values the pieces
-// share out. At is where it stands among the digits.
+// outer returns the outermost digit of an axis in an array: the one whose values are
+// divided among the pieces. at is its position among the digits.
 func (w *Weight) outer(a array, axis byte) (d digit, at int, found bool) {
 	for i, d := range a.digits() {
 		if n, _ := w.ratio(axis, d.axis); n > 0 && d.size == 0 {
@@ -187,8 +189,8 @@ func (w *Weight) outer(a array, axis byte) (d digit, at int, found bool) {
 	return d, 0, false
 }
 
-// region returns where piece i of an array lies. ok is false if it has bytes that another
-// piece has, too.
+// region returns the location of piece i of an array. ok is false if it shares bytes with
+// another piece.
 func (w *Weight) region(a array, c cut, i int64) (r Region, ok bool) {
 	ds := a.digits()
 	total, _ := lay(ds, a.pitch(), w.ext)
@@ -208,7 +210,7 @@ func (w *Weight) region(a array, c cut, i int64) (r Region, ok bool) {
 	return Region{At: stride * from / 8, Bytes: stride * count / 8, Count: total / step, Step: step / 8}, true
 }
 
-// digits are those of the array: of its one field, or of its blocks.
+// digits returns the digits of the array's single field, or of its blocks.
 func (a array) digits() []digit {
 	if s := a.slots[0]; s.rows == "" {
 		return digits(s.order)
@@ -216,7 +218,7 @@ func (a array) digits() []digit {
 	return digits(strings.ReplaceAll(a.order, "|", " "))
 }
 
-// pitch is how many bits the innermost digit's values are apart.
+// pitch is the distance in bits between values of the innermost digit.
 func (a array) pitch() int64 {
 	if s := a.slots[0]; s.rows == "" {
 		return s.pitch
@@ -224,7 +226,7 @@ func (a array) pitch() int64 {
 	return a.bits
 }
 
-// part returns the weight of a part of an axis.
+// part returns the weight for a part of an axis.
 func (w *Weight) part(axis byte, extent int64) (*Weight, error) {
 	out := *w
 	out.ext = maps.Clone(w.ext)
@@ -241,7 +243,7 @@ func (w *Weight) part(axis byte, extent int64) (*Weight, error) {
 	return &out, nil
 }
 
-// partPlan returns the plan of a part of an axis.
+// partPlan returns the plan for a part of an axis.
 func (p *Plan) partPlan(axis byte, extent int64) (*Plan, error) {
 	from, err := p.From.part(axis, extent)
 	if err != nil {
@@ -254,7 +256,7 @@ func (p *Plan) partPlan(axis byte, extent int64) (*Plan, error) {
 	return part, err
 }
 
-// partMemory returns the memory for a part of an axis.
+// partMemory returns the memory needed for a part of an axis.
 func (p *Plan) partMemory(axis byte, extent int64) int64 {
 	from, err := p.From.part(axis, extent)
 	if err != nil {
@@ -282,7 +284,7 @@ func (p *Plan) pieces(c cut) (*Pieces, error) {
 	return out, err
 }
 
-// runs returns how many runs of bytes all pieces have in files.
+// runs returns the number of runs of bytes of all pieces in files.
 func (p *Pieces) runs() (n int64) {
 	first := p.At(0)
 	for _, r := range slices.Concat(first.Src, first.Dst) {
@@ -291,8 +293,8 @@ func (p *Pieces) runs() (n int64) {
 	return n * int64(p.Len)
 }
 
-// At returns piece i. Tensors that have nothing of the axis are read for each piece, and
-// written with the first.
+// At returns piece i. Tensors without the cut axis are read for each piece, and written
+// with the first.
 func (p *Pieces) At(i int) Piece {
 	out := Piece{Plan: p.full}
 	if p.cut.axis == axisK {
@@ -304,7 +306,7 @@ func (p *Pieces) At(i int) Piece {
 	regions := func(w *Weight) []Region {
 		all := make([]Region, len(w.arrays))
 		for j, a := range w.arrays {
-			all[j], _ = w.region(a, p.cut, int64(i)) // unit has seen that it is one
+			all[j], _ = w.region(a, p.cut, int64(i)) // unit has checked that ok is true
 			if _, _, found := w.outer(a, p.cut.axis); w == p.plan.To && i > 0 && !found {
 				all[j].Count = 0
 			}

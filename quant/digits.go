@@ -8,24 +8,24 @@ import (
 	"strings"
 )
 
-// Axes of weights. Others, of layouts that are no matrices, have letters of their own.
+// Axes of weights. Layouts other than matrices have their own letters.
 const (
 	axisE = 'e' // matrices: experts
 	axisN = 'n' // outputs
 	axisK = 'k' // inputs, over which a product is summed
-	axisG = 'g' // groups of k that share a scale
-	axisS = 's' // blocks of k whose scales share one
-	axisB = 'b' // blocks of scales, row by row, that share one
+	axisG = 'g' // groups of k with one scale each
+	axisS = 's' // blocks of k whose scales share a scale
+	axisB = 'b' // blocks of scales, row by row, that share a scale
 	axisC = 'c' // codes of scales
 )
 
-// superBlock is how many k such a block has, in K-quants.
+// superBlock is the number of k in a block whose scales share a scale, in K-quants.
 const superBlock = 256
 
-// extents are how far the axes go.
+// extents are the extents of axes.
 type extents map[byte]int64
 
-// String lists them by the letters of the axes.
+// String lists the extents with the letters of the axes.
 func (e extents) String() string {
 	var all []string
 	for _, axis := range slices.Sorted(maps.Keys(e)) {
@@ -34,27 +34,27 @@ func (e extents) String() string {
 	return strings.Join(all, ", ")
 }
 
-// digit is a part of an index: of index i of an axis the number i/div%size.
+// digit is a part of an index: for index i of an axis, the number i/div%size.
 type digit struct {
 	axis    byte
 	div     int64
 	size    int64 // 0: the rest of the axis
-	only    int64 // the one value that there is, or the first of several; -1: all
-	several int64 // how many there are from only on; 0: one
-	reverse bool  // the last one comes first
+	only    int64 // the only value present, or the first of several; -1: all
+	several int64 // number of values present from only on; 0: one
+	reverse bool  // values are in descending order
 	stride  int64 // bits from one value to the next
-	apart   bool  // by stride as the order says it
+	apart   bool  // the order specifies stride
 }
 
-// noAxis is what stands for one in a digit whose value is known.
+// noAxis stands for the axis in a digit with a known value.
 const noAxis = '#'
 
-// digits reads an order of digits, the outermost first: "k/8 n k%8" is a row for each 8
-// k, in it all n, and of each n these 8. A digit is AXIS, AXIS/DIV, AXIS%SIZE or
-// AXIS/DIV%SIZE; behind it "~" turns its order round, "=2" says that only this value
-// is there, "=2+3" that three are from it on, and ":96" that values are 96 bits apart,
-// with others between. "#1%3" is no digit of an index, but the second of three places.
-// Orders are constants of this package: one that cannot be read panics.
+// digits parses an order of digits, outermost first: "k/8 n k%8" has a row for each 8 k; a
+// row has all n, and each n these 8. A digit is AXIS, AXIS/DIV, AXIS%SIZE or AXIS/DIV%SIZE.
+// A suffix modifies it: "~" reverses its order, "=2" means that only this value is present,
+// "=2+3" that the three values from it on are, and ":96" that values are 96 bits apart,
+// with others between. "#1%3" is not a digit of an index, but the second of three places.
+// Orders are constants of this package: an invalid one panics.
 func digits(order string) []digit { return slices.Clone(knownDigits(order)) }
 
 var knownDigits = newMemory(readDigits)
@@ -126,7 +126,7 @@ func (d digit) String() string {
 	return s
 }
 
-// count is how many values the digit has.
+// count is the number of values of the digit.
 func (d digit) count(ext extents) int64 {
 	if d.size > 0 {
 		return d.size
@@ -134,9 +134,8 @@ func (d digit) count(ext extents) int64 {
 	return (ext[d.axis] + d.div - 1) / d.div
 }
 
-// lay gives digits the strides that they have when they lie one in another without gaps,
-// the innermost pitch bits apart. It returns how many bits all of them take, and where the
-// first value of all lies.
+// lay sets the strides of nested digits without gaps, with innermost values pitch bits
+// apart. It returns the total number of bits, and the position of the first value.
 func lay(ds []digit, pitch int64, ext extents) (bits, at int64) {
 	for i := len(ds) - 1; i >= 0; i-- {
 		d := &ds[i]

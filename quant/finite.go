@@ -6,17 +6,17 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// Finite returns an error if one of the numbers that become codes is NaN or infinite, for
-// which no code stands: devices make other numbers of these, in silence (see
-// device.Quantization). b has bytes of From's tensor, of whole numbers. Of plans that make
-// no codes of numbers it reads nothing.
+// Finite returns an error if a number to be converted to a code is NaN or infinite. No code
+// represents these, and devices silently convert them to other numbers (see
+// device.Quantization). b has bytes of From's tensor, in whole numbers. For plans that do
+// not convert numbers to codes it reads nothing.
 func (p *Plan) Finite(b []byte) error {
 	if !p.quantises() {
 		return nil
 	}
 	t := dtypeOf(p.From.Params.Type)
-	// Of a number that is not finite all bits of the exponent are set: one more in the lowest
-	// carries into the sign's place.
+	// In a number that is not finite all exponent bits are set: adding one at the lowest
+	// carries into the sign bit.
 	size, lowest := 2, uint64(0x0400_0400_0400_0400)
 	exponent, sign := uint64(0x7c00_7c00_7c00_7c00), uint64(0x8000_8000_8000_8000)
 	switch t {

@@ -9,105 +9,108 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// Format says how the numbers of a weight are kept: in which tensors, and where in these
-// each bit lies. It is data; what becomes of it is the same for all.
+// Format says how the numbers of a weight are stored: in which tensors, and at which
+// position in them each bit is. It is data, handled by the same code for all formats.
 type Format struct {
-	Name  string // "gptq", as commands take it
-	About string // whose it is, in a line
+	Name  string // "gptq", as in commands
+	About string // description in one line
 
-	suffix string // of the tensor of codes
-	// also lists other suffixes that the tensors may have, by role, where they have kept
-	// those of another format.
+	suffix string // of the codes' tensor
+	// also lists alternative suffixes of the tensors, by role, for tensors that have kept
+	// another format's.
 	also []map[role]string
 
-	// arrays returns the tensors of a weight, that of codes first, in the order in which files have them.
+	// arrays returns the tensors of a weight, codes first, in file order.
 	arrays func(p Params) []array
-	// accept says what a weight's parameters become, or the rule that refuses them. The
-	// extents are n, k and g.
+	// accept returns the parameters for a weight in this format, or the rule that refuses
+	// them. The extents are n, k and g.
 	accept func(f *Format, p Params, ext extents) (Params, error)
-	// bits lists how many codes may have by the type of their tensor, the likeliest first; nil: any.
+	// bits lists the widths that codes may have given the type of their tensor, likeliest
+	// first; nil: any.
 	bits func(t Tensor) []int64
-	// params completes the parameters, and may set extents, by the tensor of codes.
+	// params completes the parameters, and may set extents, from the tensor of codes.
 	params func(p Params, t Tensor, ext extents) (Params, error)
-	// said completes the parameters by what small tensors say, once the weight has its name.
+	// said completes the parameters from small tensors, once the weight has its name.
 	said func(s *sayings, p Params) (Params, error)
-	// name returns the name of a weight that another format names so.
+	// name converts the name of a weight in another format.
 	name       func(name string) string
 	table      string // Params.Table of its weights
-	anyCodes   bool   // it keeps codes whatever they stand for
-	oneIsRow   bool   // a group that has all of a row is kept as a row's scale
-	signs      bool   // it keeps codes with a sign as they are
-	takesNames bool   // its tensors have the names of the source's
-	numbers    bool   // its weights are the numbers that codes stand for
-	unread     string // why it can be written, not read; "": it can be read
-	codesOnly  bool   // of a weight it knows codes alone: what else is beside them is another's
-	blocks     string // the type of GGUF's blocks that numbers become
-	wide       bool   // these are float64: whole numbers times a scale, as numpy has it
+	anyCodes   bool   // keeps codes whatever they represent
+	oneIsRow   bool   // a group that spans a row is stored as a row's scale
+	signs      bool   // keeps signed codes as they are
+	takesNames bool   // its tensors have the source's names
+	numbers    bool   // its weights are the numbers that codes represent
+	unread     string // why it can be written but not read; "": it can be read
+	codesOnly  bool   // it knows only a weight's codes: other tensors beside them are not its own
+	blocks     string // GGUF's block type for quantised numbers
+	wide       bool   // numbers are float64: integers times a scale, as in numpy
 }
 
-// Params is what the tensors of a weight do not tell by themselves.
+// Params are properties of a weight that its tensors do not determine.
 type Params struct {
-	Bits  int64 // of a code; 0: what the tensors say
-	Group int64 // k that share a scale; 0: all; -1: as many as the scales' shape says
-	// GroupHint is, if Group is -1, what the scales' shape must agree with; 0: nothing is
-	// known; -1: a row. The last group of a row may be smaller than the others.
+	Bits  int64 // of a code; 0: determined by the tensors
+	Group int64 // k that share a scale; 0: all; -1: determined by the scales' shape
+	// GroupHint must agree with the scales' shape if Group is -1; 0: unknown; -1: a row.
+	// The last group of a row may be smaller than the others.
 	GroupHint int64
-	// Zeros: the codes' zero points are stored. Otherwise all are half of the codes' range.
+	// Zeros: the codes' zero points are stored. Otherwise all are half of the code range.
 	Zeros bool
-	// ZeroLess: one less than the zero point is stored.
+	// ZeroLess: the stored zero points are one less than the actual ones.
 	ZeroLess bool
-	// Sorted: g_idx says which group a row of k belongs to.
+	// Sorted: g_idx gives the group of each row of k.
 	Sorted bool
-	// Table is the numbers that codes stand for: "" for themselves, "e2m1", "nf4",
-	// "fp4", "nf4 or fp4" (of bitsandbytes' codes alone), "iq4nl", "ternary" (from -1 on), "bytes" (of scales).
+	// Table names the numbers that codes represent: "" for themselves, "e2m1", "nf4",
+	// "fp4", "nf4 or fp4" (for bitsandbytes' codes without scales), "iq4nl", "ternary"
+	// (from -1 on), "bytes" (for scales).
 	Table string
-	// Scale is the scales' type, as checkpoints name it.
+	// Scale is the scales' type, named as in checkpoints.
 	Scale string
 
 	details
 }
 
-// details are what formats find out from a weight's tensors. Programs leave them as they are;
-// only a weight of New may need some: tests of all formats set them.
+// details are parameters that formats derive from a weight's tensors. Programs leave them
+// alone; only a weight from New may need some: tests of all formats set them.
 type details struct {
-	// Mins: what is added to a number times its scale is stored.
+	// Mins: the numbers to add after scaling are stored.
 	Mins bool
-	// Signed: the codes are numbers with a sign.
+	// Signed: the codes are signed numbers.
 	Signed bool
-	// Flat: the weight's shape is not known; it is a row.
+	// Flat: the weight's shape is unknown; it is treated as a row.
 	Flat bool
-	// Tiles is how many tiles of 16 k lie in one.
+	// Tiles is the number of tiles of 16 k in a larger tile.
 	Tiles int64
-	// Part is how many rows a part of them has.
+	// Part is the number of rows in a part.
 	Part int64
-	// Blocks is GGUF's type of blocks.
+	// Blocks is GGUF's block type.
 	Blocks string
-	// ScaleZero and ScaleSigned: what scales of groups count from, and whether they have a
-	// sign, where they have a scale themselves.
+	// ScaleZero and ScaleSigned are the zero point and the signedness of groups' scales
+	// that have a scale themselves.
 	ScaleZero   int64
 	ScaleSigned bool
-	// Batch: there are several matrices, experts.
+	// Batch: there are several matrices (experts).
 	Batch   bool
 	Sidecar sidecar
-	// Type is that of codes which are no codes: of elements that a format keeps whatever they are.
+	// Type is the type of codes that are not really codes: elements that a format keeps
+	// without interpreting them.
 	Type string
 }
 
-// role is what an array's numbers are.
+// role is the meaning of an array's numbers.
 type role uint8
 
 const (
 	codes role = iota
 	scales
 	zeros
-	mins             // what is subtracted from a number times its scale
+	mins             // subtracted from a number times its scale
 	superScales      // of scales
 	superMins        // of mins
-	scaleNumbers     // that scales stand for
-	floatZeros       // what is subtracted from codes, in floating point
+	scaleNumbers     // represented by scales
+	floatZeros       // floating-point numbers subtracted from codes
 	tensorScale      // of all numbers
 	shape            // of the matrix
-	values           // numbers themselves
+	values           // the numbers themselves
 	groups           // of each k
 	sorting          // the k in the order of their groups
 	roleCount    int = iota
@@ -117,29 +120,29 @@ var roleNames = [roleCount]string{"codes", "scales", "zero points", "minima", "s
 
 func (r role) String() string { return roleNames[r] }
 
-// array is a tensor of a weight, as a file has it.
+// array is a tensor of a weight, as stored in a file.
 type array struct {
 	suffix string // of its name
-	typ    string // as checkpoints name it
-	order  string // "|" stands between axes of the file's; the last one counts elements of typ
+	typ    string // named as in checkpoints
+	order  string // "|" separates the file's axes; the last one counts elements of typ
 	bits   int64  // of an element, or of a block
 	slots  []slot
 }
 
-// dense is an array of one field, without gaps: order goes down to single elements.
+// dense is an array of one field without gaps: order reaches down to single elements.
 func dense(r role, suffix, typ, order string, bits int64) array {
 	inner := strings.ReplaceAll(order, "|", " ")
 	return array{suffix, typ, order, bits, []slot{{role: r, order: inner, pitch: bits, bits: bits}}}
 }
 
-// shaped is a dense array whose file says another shape than its order: axes of words, of
-// so many bits.
+// shaped is a dense array whose shape in the file differs from its order: axes are in words
+// of the given bits.
 func shaped(r role, suffix, typ, axes string, word int64, order string, bits int64) array {
 	return array{suffix, typ, axes, word, []slot{{role: r, order: order, pitch: bits, bits: bits}}}
 }
 
-// inBlocks is an array of blocks of a type of GGUF's, each with some groups, and what is in
-// a block. lead are the axes outside of k.
+// inBlocks is an array of blocks of a GGUF type. Each block has some groups, and the given
+// slots. lead are the axes outside k.
 func inBlocks(typ, lead string, group int64, slots ...slot) array {
 	t, err := checkpoint.GGUF.Type(typ)
 	if err != nil {
@@ -168,7 +171,8 @@ func (a array) kind() (checkpoint.Type, error) {
 	return checkpoint.GGUF.Type(a.typ)
 }
 
-// unwritten begins the suffix of what is in no file: it may end within a byte.
+// unwritten is the prefix for suffixes of arrays that are in no file: they may end within a
+// byte.
 const unwritten = "\x00"
 
 // dims returns the extents of the array in a file.
@@ -197,7 +201,7 @@ func (a array) dims(ext extents) ([]int64, error) {
 	return dims, nil
 }
 
-// extent finds the extents of axes that are not yet in ext from those of the array's tensor,
+// extent determines the extents of axes that are not yet in ext from the array's tensor,
 // and checks the others.
 func (a array) extent(name string, dims []int64, ext extents) error {
 	t, err := a.kind()
@@ -234,7 +238,7 @@ func (a array) extent(name string, dims []int64, ext extents) error {
 			}
 			switch c := d.count(ext); {
 			case c == 0 && n == 0:
-				n = 1 // an axis without elements, which others beside it cannot change
+				n = 1 // an axis without elements; other axes cannot change that
 			case c == 0 || n%c != 0:
 				return wrong()
 			default:

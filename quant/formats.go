@@ -11,7 +11,7 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// all lists the formats in the order in which they are shown.
+// all lists the formats in display order.
 var all = []*Format{
 	gptq, gptqV1, awq, awqGEMV, marlin, machete, trtLLM, packed, matMulNBits, compressedTensors,
 	gguf, q40, q80, mxfp4, q40x4x4, q40x4x8, q40x8x8, q4Kx8x8, gptOSS, tritonHopperMX, tritonBlackwellMX, nvfp4, tilePacked, hqq, bitsandbytes,
@@ -23,7 +23,7 @@ var all = []*Format{
 // Formats returns all formats.
 func Formats() []*Format { return slices.Clone(all) }
 
-// Lookup returns the format of a name.
+// Lookup returns the format with the given name.
 func Lookup(name string) (*Format, error) {
 	var names []string
 	for _, f := range all {
@@ -35,7 +35,7 @@ func Lookup(name string) (*Format, error) {
 	return nil, layout.Errorf(layout.ErrInvalid, "quant", "no format is named %s%s; there are %s", quote.Name(name), nearest.Meant(name, names), strings.Join(names, ", "))
 }
 
-// File returns the kind of file that the format's weights are in.
+// File returns the file format for the format's weights.
 func (f *Format) File() checkpoint.Format {
 	if f == gguf || f.blocks != "" {
 		return checkpoint.GGUF
@@ -43,7 +43,8 @@ func (f *Format) File() checkpoint.Format {
 	return checkpoint.Safetensors
 }
 
-// Readable is nil, or says why weights of the format cannot be read: it can be written alone.
+// Readable returns nil, or why weights of the format cannot be read; it can only be
+// written.
 func (f *Format) Readable() error {
 	if f.unread == "" {
 		return nil
@@ -51,24 +52,26 @@ func (f *Format) Readable() error {
 	return f.refuse("%s", f.unread)
 }
 
-// refuse is the error of a format that cannot take a weight.
+// refuse returns the error of a format that does not accept a weight.
 func (f *Format) refuse(format string, args ...any) error {
 	return layout.Errorf(layout.ErrUnsupported, f.Name, format, args...)
 }
 
-// wordCodes returns the fewest codes of so many bits that make words of 32 bits.
+// wordCodes returns the smallest number of codes of the given bits that fills whole 32-bit
+// words.
 func wordCodes(bits int64) int64 { return lcm(32, max(1, bits)) / max(1, bits) }
 
-// byteCodes returns the fewest that make bytes.
+// byteCodes returns the smallest number of codes that fills whole bytes.
 func byteCodes(bits int64) int64 { return lcm(8, max(1, bits)) / max(1, bits) }
 
-// word is the order of an axis in words of 32 bits of so many bits each.
+// word is the order of an axis in 32-bit words of codes of the given bits.
 func word(axis byte, bits int64) (words, within string) {
 	per := 32 / bits
 	return fmt.Sprintf("%c/%d", axis, per), fmt.Sprintf("%c%%%d", axis, per)
 }
 
-// widths refuses codes of other widths than those given, and extents that are no multiples.
+// widths refuses codes of widths other than the given bits, and extents that are not
+// multiples of the given ones.
 func (f *Format) widths(p Params, ext extents, multiples map[byte]int64, bits ...int64) error {
 	if !slices.Contains(bits, p.Bits) {
 		return f.refuse("codes of %d bits; it has %v", p.Bits, bits)

@@ -8,7 +8,8 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// block is a type of GGUF's: what its blocks have, by bits from a block's first.
+// block is a GGUF type: the contents of its blocks, with bit positions from the block's
+// start.
 type block struct {
 	params Params
 	slots  []slot
@@ -19,21 +20,21 @@ func at(at int64, r role, order string, pitch, lo, bits int64) slot {
 	return slot{role: r, at: at, order: order, pitch: pitch, lo: lo, bits: bits}
 }
 
-// less is a slot whose numbers are stored as less than they are.
+// less is a slot whose stored numbers are smaller than the actual ones.
 func less(by int64, s slot) slot {
 	s.less = by
 	return s
 }
 
 const (
-	// Two halves of a block of 32 share bytes.
+	// The two halves of a block of 32 share bytes.
 	halves = "k%16 k/16%2"
-	// Two runs of 32 of a block of 256 share bytes, or four of 32.
+	// In a block of 256, two or four runs of 32 share bytes.
 	runsOf4, runsOf2 = "k/64%4 k%32 k/32%2", "k/128%2 k%32 k/32%4"
 )
 
-// sixBits is how Q4_K and Q5_K keep 8 scales and 8 minima of 6 bits in 12 bytes: the last
-// four have two bits above the first four, and four bits in the last bytes.
+// sixBits describes 8 scales and 8 minima of 6 bits in 12 bytes, for Q4_K and Q5_K: the
+// last four have two bits above the first four, and four bits in the last bytes.
 func sixBits() []slot {
 	return []slot{
 		at(32, scales, "g/4%2=0 g%4", 8, 0, 6), at(32+64, scales, "g/4%2=1 g%4", 8, 0, 4), at(32+6, scales, "g/4%2=1 g%4", 8, 4, 2),
@@ -41,8 +42,9 @@ func sixBits() []slot {
 	}
 }
 
-// trits is how TQ1_0 keeps 256 numbers below 3 in 52 bytes: five in a byte as digits of a
-// fraction, the first of all bytes of a run first; four in the last four bytes.
+// trits describes 256 numbers below 3 in 52 bytes, for TQ1_0. A byte holds five as digits
+// of a fraction, with the first digits of all bytes in a run first; the last four bytes
+// hold four each.
 func trits() (out []slot) {
 	for _, run := range []struct{ first, bytes, digits int64 }{{0, 32, 5}, {160, 16, 5}, {240, 4, 4}} {
 		for n := range run.digits {
@@ -61,10 +63,10 @@ func trits() (out []slot) {
 	return out
 }
 
-// ggufOrder has the types of blocks in the order in which they are shown.
+// ggufOrder lists the block types in display order.
 var ggufOrder = []string{"Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K", "IQ4_NL", "IQ4_XS", "TQ1_0", "TQ2_0", "MXFP4", "NVFP4"}
 
-// ggufBlocks returns what the types have that are copies of bits.
+// ggufBlocks returns the contents of block types that are copies of bits.
 func ggufBlocks() map[string]block {
 	half := func(bits int64) Params { return Params{Bits: bits, Group: 32, Scale: "F16"} }
 	withMins := func(p Params) Params {
@@ -111,7 +113,7 @@ func withZeros(p Params) string {
 	return ""
 }
 
-// Names that llama.cpp gives to what Transformers names otherwise.
+// llama.cpp's counterparts of Transformers' names.
 var (
 	expertNames = regexp.MustCompile(`^model\.layers\.([0-9]+)\.mlp\.experts\.(gate|up|down)_proj$`)
 	blockNames  = regexp.MustCompile(`^blk\.([0-9]+)\.ffn_(gate|up|down)_exps$`)
@@ -123,7 +125,7 @@ var (
 	otherNames = map[string]string{"model.embed_tokens": "token_embd", "lm_head": "output"}
 )
 
-// ggufName is a weight's name in GGUF: one that it does not know stays.
+// ggufName returns a weight's name in GGUF; unknown names stay.
 func ggufName(name string) string {
 	if m := layerNames.FindStringSubmatch(name); m != nil && partNames[m[2]] != "" {
 		return "blk." + m[1] + "." + partNames[m[2]]
@@ -165,7 +167,7 @@ var gguf = &Format{
 		for _, typ := range ggufOrder {
 			q := ggufBlocks()[typ].params
 			if typ == "TQ1_0" {
-				continue // which has several numbers in a byte
+				continue // several numbers share a byte
 			}
 			if q.Scale == "" && p.Scale == "" && p.Blocks == typ {
 				return p, f.widths(p, ext, map[byte]int64{axisK: superBlock}, p.Bits)

@@ -15,8 +15,8 @@ func gptqArrays(p Params) []array {
 	}
 }
 
-// gptqCodes is the tensor of codes: words of some k, or, of bits that do not divide a word,
-// for each 32 k as many words as a code has bits, with a stream of the codes.
+// gptqCodes is the tensor of codes. A word holds several k. If the bits do not divide a
+// word, each 32 k have as many words as a code has bits, with a stream of the codes.
 func gptqCodes(bits int64) array {
 	if 32%bits == 0 {
 		words, within := word(axisK, bits)
@@ -30,7 +30,7 @@ func gptqCodes(bits int64) array {
 				order: fmt.Sprintf("k%%32=%d+%d", first, many), pitch: bits, lo: lo, bits: n,
 			})
 		}
-		first, end := (32*w+bits-1)/bits, 32*(w+1)/bits // codes that are all in this word
+		first, end := (32*w+bits-1)/bits, 32*(w+1)/bits // codes entirely in this word
 		if head := first*bits - 32*w; head > 0 {
 			add(first-1, 1, 0, bits-head, head)
 		}
@@ -42,7 +42,7 @@ func gptqCodes(bits int64) array {
 	return a
 }
 
-// gptqAccept accepts what version 1 or 2 keeps.
+// gptqAccept accepts weights that version 1 or 2 can represent.
 func gptqAccept(zeroLess bool) func(*Format, Params, extents) (Params, error) {
 	return func(f *Format, p Params, ext extents) (Params, error) {
 		p.ZeroLess = zeroLess
@@ -91,8 +91,8 @@ var awq = &Format{
 	},
 }
 
-// A row of its zero points has a word, or more, for each 8 groups: rows are padded to what
-// its kernel reads at once. Scales are padded alike.
+// A row of zero points has at least one word for each 8 groups: rows are padded to the
+// kernel's read size. Scales are padded alike.
 var awqGEMV = &Format{
 	Name:   "awq-gemv",
 	About:  "AutoAWQ's GEMV: rows of n, low bits first",
@@ -118,8 +118,8 @@ var awqGEMV = &Format{
 	},
 }
 
-// Marlin's order within 16 rows and 64 columns is what a warp's registers want. Its
-// tensors keep the names that they have in the source.
+// Marlin's order within 16 rows and 64 columns matches a warp's registers. Its tensors keep
+// the source's names.
 var marlin = &Format{
 	Name:       "marlin",
 	About:      "vLLM's Marlin: tiles of 16 by 64, in the order of a warp's registers",
@@ -156,8 +156,8 @@ var marlin = &Format{
 	},
 }
 
-// Machete's order within 64 rows and 128 columns is that of Hopper's matrix instructions
-// with activations of 16 bits.
+// Machete's order within 64 rows and 128 columns matches Hopper's matrix instructions with
+// 16-bit activations.
 var machete = &Format{
 	Name:       "machete",
 	About:      "vLLM's Machete: tiles of 64 by 128, for Hopper",
@@ -174,8 +174,8 @@ var machete = &Format{
 	},
 }
 
-// Codes are unsigned: TensorRT-LLM's own converter takes signed ones, and turns their sign
-// in the end.
+// Codes are unsigned: TensorRT-LLM's own converter reads signed codes, and flips their sign
+// bit at the end.
 var trtLLM = &Format{
 	Name:   "trtllm-w4a16",
 	About:  "TensorRT-LLM's mixed GEMM of 4 bits, sm80: columns in fours, rows of 64",

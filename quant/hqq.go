@@ -14,8 +14,8 @@ var hqq = &Format{
 	suffix: ".W_q",
 	arrays: func(p Params) []array {
 		p.Part = max(1, p.Part)
-		// A byte, or a word of 32 bits, has one element of each part of the rows, the first
-		// part's on top.
+		// A byte or a 32-bit word has one element from each part of the rows, the first
+		// part's in the highest bits.
 		out := []array{dense(codes, ".W_q", "U8", fmt.Sprintf("n%%%d | k n/%d~", p.Part, p.Part), p.Bits)}
 		if p.Bits == 3 {
 			out[0] = shaped(codes, ".W_q", "I32", fmt.Sprintf("n%%%d | k", p.Part), 32, fmt.Sprintf("n%%%d k:32 n/%d~", p.Part, p.Part), 3)
@@ -23,14 +23,14 @@ var hqq = &Format{
 		if p.Sidecar.Rows == 0 {
 			return out
 		}
-		// Codes are those of the matrix in another shape, where a group is a column, or a row.
+		// Codes are those of the reshaped matrix, with a group as a column or a row.
 		order, bits := "n | g", bitsOf(p.Scale)
 		if p.Sidecar.ByColumn {
 			order = " | k"
 		}
 		return append(out, dense(scales, ".scale", p.Scale, order, bits), dense(floatZeros, ".zero", p.Scale, order, bits))
 	},
-	// Bytes do not say how many codes they have: packing does, if it is there.
+	// Bytes do not determine the bits of codes: packing does, if present.
 	bits: func(t Tensor) []int64 {
 		if t.Type == "I32" {
 			return []int64{3}
@@ -53,7 +53,7 @@ var hqq = &Format{
 	},
 }
 
-// hqqParts returns how many elements are in a byte, or of 3 bits in a word.
+// hqqParts returns the number of elements in a byte or, for 3 bits, in a word.
 func hqqParts(bits int64) int64 {
 	if bits == 3 {
 		return 10
@@ -61,13 +61,13 @@ func hqqParts(bits int64) int64 {
 	return max(1, 8/max(1, bits))
 }
 
-// hqqPacking are the bits of codes, by the name of how they are packed.
+// hqqPacking maps names of packings to the bits of codes.
 var hqqPacking = map[string]int64{"8bit_u8": 8, "4bit_u8": 4, "3bit_32": 3, "2bit_u8": 2, "1bit_u8": 1}
 
-// readHQQ reads the tensors that have what HQQ knows of a weight, one each.
+// readHQQ reads the tensors with HQQ's properties of a weight, one each.
 func readHQQ(s *sayings, p Params) (Params, error) {
 	if _, ok := s.find(".shape"); !ok {
-		return p, nil // codes alone
+		return p, nil // codes only
 	}
 	n, k := s.matrix(s.integers(".shape"))
 	axis, group, packing := s.integer(".axis"), s.integer(".group_size"), s.text(".packing")

@@ -2,10 +2,11 @@ package quant
 
 import "fmt"
 
-// ggml interleaves the blocks of several rows when it loads a model, for the vector
-// instructions of processors: of 4 or 8 rows, so many bytes of each in turn.
+// When ggml loads a model, it interleaves the blocks of several rows for vector
+// instructions of CPUs: it alternates between 4 or 8 rows, with a fixed number of bytes
+// from each.
 
-// interleaved is an array of blocks of so many bytes, of rows of n and elements of k.
+// interleaved is an array of blocks of the given bytes, with rows of n and elements of k.
 func interleaved(rows, block, bytes int64, slots ...slot) []array {
 	a := array{".weight", "U8", fmt.Sprintf("n/%d | k/%d", rows, block), 8 * bytes, slots}
 	for i := range slots {
@@ -23,7 +24,8 @@ func interleaved(rows, block, bytes int64, slots ...slot) []array {
 	return []array{a}
 }
 
-// interleavedQ40 is Q4_0 of so many rows, so many bytes of each in turn.
+// interleavedQ40 is Q4_0 with the given number of rows, alternating after the given number
+// of bytes.
 func interleavedQ40(rows, bytes int64) *Format {
 	numbers := Params{Bits: 4, Group: 32, Scale: "F16"}
 	return &Format{
@@ -50,8 +52,8 @@ var (
 	q40x8x8 = interleavedQ40(8, 8)
 )
 
-// The scales of a group of k have 12 bytes: 4 rows' in 6 bits, and under their upper two
-// those of the other 4 rows', whose lower four bits are in the last 4 bytes.
+// The scales of a group of k have 12 bytes: those of 4 rows in 6 bits, with the upper two
+// bits of their bytes for the other 4 rows, whose lower four bits are in the last 4 bytes.
 var q4Kx8x8 = &Format{
 	Name:   "q4_k_8x8",
 	About:  "ggml's Q4_K of 8 rows together, 8 bytes of each in turn",

@@ -7,10 +7,10 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// Caches of keys and values have pages p, tokens t of a page, heads h and dimensions d of
-// these, and elements of any type.
+// Caches of keys and values have pages p, tokens t of a page, heads h and their dimensions
+// d, and elements of any type.
 
-// cache is a format of caches, whose order may depend on how many elements 16 bytes have.
+// cache is a format of caches; its order may depend on the number of elements in 16 bytes.
 func cache(name, about string, order func(x int64) string) *Format {
 	return &Format{
 		Name:       name,
@@ -21,7 +21,7 @@ func cache(name, about string, order func(x int64) string) *Format {
 		arrays: func(p Params) []array {
 			return []array{dense(codes, "", p.Type, order(max(1, 128/max(1, p.Bits))), p.Bits)}
 		},
-		bits: func(t Tensor) []int64 { return []int64{16} }, // which params knows
+		bits: func(t Tensor) []int64 { return []int64{16} }, // params sets the actual bits
 		params: func(p Params, t Tensor, _ extents) (Params, error) {
 			kind, err := checkpoint.Safetensors.Type(t.Type)
 			if err != nil {

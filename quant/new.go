@@ -2,9 +2,9 @@ package quant
 
 import "github.com/restride/restride/layout"
 
-// New describes a weight of n outputs and k inputs, or a batch of such matrices (0: it is
-// none), in a format: the tensors that a file would have, and what plans need. p is as
-// Describe gives it; the type of scales is F16 where it is not said.
+// New describes a weight of n outputs and k inputs, or a batch of such matrices (0: no
+// batch), in a format: the tensors that a file would have, and the data that plans need. p
+// is as Describe returns it; the default type of scales is F16.
 func New(f *Format, p Params, name string, batch, n, k int64) (*Weight, error) {
 	if n < 1 || k < 1 || batch < 0 || max(batch, n, k) > 1<<40 {
 		return nil, layout.Errorf(layout.ErrInvalid, f.Name, "a batch of %d matrices of %d by %d", batch, n, k)
@@ -31,7 +31,7 @@ func New(f *Format, p Params, name string, batch, n, k int64) (*Weight, error) {
 	return w, nil
 }
 
-// Shape returns the extents of the weight's axes: batch (where there is one), n, k; of a
+// Shape returns the extents of the weight's axes: batch (if there is one), n, k; for a
 // cache pages, tokens, heads, dimensions.
 func (w *Weight) Shape() []int64 {
 	var dims []int64

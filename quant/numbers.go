@@ -12,8 +12,8 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
-// numbers is a format of the numbers that codes stand for, in a type of checkpoints; "":
-// that of the source's own definition.
+// numbers is a format of the numbers that codes represent, in a checkpoint type; "": the
+// type in the source's own definition.
 func numbers(name, about, typ string) *Format {
 	return &Format{
 		Name:     name,
@@ -52,8 +52,8 @@ var (
 	bfloats16 = numbers("bfloat16", "the numbers themselves, as bfloat16", "BF16")
 )
 
-// planNumbers plans what the codes stand for: (code - zero) * scale + minimum. All of these
-// are brought into plain order first.
+// planNumbers plans the numbers that codes represent: (code - zero) * scale + minimum. All
+// operands are first moved to plain order.
 func (w *Weight) planNumbers(out *Weight) (*Plan, error) {
 	f, p := out.Format, w.Params
 	if w.Format.numbers {
@@ -73,7 +73,7 @@ func (w *Weight) planNumbers(out *Weight) (*Plan, error) {
 	}
 	a := f.arrays(out.Params)[0]
 	if strings.HasPrefix(w.Format.suffix, "_") {
-		a.suffix = "" // the codes' name is the matrix's, and more
+		a.suffix = "" // the codes' name is the matrix's name with a suffix
 	}
 	out.ext = maps.Clone(w.ext)
 	if p.Sidecar.Rows > 0 {
@@ -94,8 +94,8 @@ func (w *Weight) planNumbers(out *Weight) (*Plan, error) {
 	return plan, err
 }
 
-// plain is the order in which numbers are computed: rows of n, elements of whole powers of
-// two of bits.
+// plain is the order in which numbers are computed: rows of n, with element sizes that are
+// powers of two in bits.
 var plain = &Format{Name: "numbers", anyCodes: true}
 
 // plainArrays returns the arrays of a weight in plain order.
@@ -138,7 +138,7 @@ func plainArrays(w *Weight) (out []array) {
 	return out
 }
 
-// runNumbers is Run of a plan of numbers.
+// runNumbers is Run for a plan of numbers.
 func (p *Plan) runNumbers(s *tensor.Stream, src Memory, at int64) (dst Memory, err error) {
 	have, err := p.plain.run(s, src, at)
 	if err != nil {
@@ -176,7 +176,7 @@ func (c *computation) release() error {
 	return errors.Join(append(all, c.have.Release())...)
 }
 
-// keep keeps what is made for release.
+// keep registers t for release.
 func (c *computation) keep(t *tensor.Tensor, err error) *tensor.Tensor {
 	if t != nil {
 		c.made = append(c.made, t)
@@ -209,7 +209,7 @@ func (c *computation) scaled(x, scale, zero *tensor.Tensor) *tensor.Tensor {
 	return c.keep(x.Dequantize(layout.Float32, tensor.Scaling{Scale: scale, Zero: zero}))
 }
 
-// one returns a number for all.
+// one returns a single number for all elements.
 func one[T layout.Element](c *computation, n T) *tensor.Tensor {
 	return c.keep(tensor.FromSlice(c.stream, []T{n}, 1))
 }
@@ -235,7 +235,7 @@ func (c *computation) run(dst *tensor.Tensor, to layout.DType) error {
 		}
 	}
 	if p.Blocks != "" && p.Table == "e2m1" {
-		least = one(c, float32(0)) // ggml's table has no zero with a sign
+		least = one(c, float32(0)) // ggml's table has no negative zero
 	}
 	if index := c.unordered(); index != nil {
 		scale, zero, blocks = c.picked(scale, index), c.picked(zero, index), tensor.Blocks{}
@@ -258,7 +258,7 @@ func (c *computation) run(dst *tensor.Tensor, to layout.DType) error {
 	return x.DequantizeInto(out, tensor.Scaling{Scale: scale, Zero: zero, Add: least, Subtract: c.weight.has(superMins), Blocks: blocks})
 }
 
-// iq4nl is what codes of IQ4_NL and IQ4_XS stand for.
+// iq4nl maps the codes of IQ4_NL and IQ4_XS to numbers.
 var iq4nl = bytesOf(-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113)
 
 func bytesOf(numbers ...int8) (out []byte) {
@@ -268,7 +268,7 @@ func bytesOf(numbers ...int8) (out []byte) {
 	return out
 }
 
-// mapped returns what a table has for each code.
+// mapped returns the table's entry for each code.
 func (c *computation) mapped(x *tensor.Tensor, table []byte) *tensor.Tensor {
 	if c.err != nil {
 		return nil
@@ -280,7 +280,7 @@ func (c *computation) mapped(x *tensor.Tensor, table []byte) *tensor.Tensor {
 	return out
 }
 
-// looked returns what a table of numbers has for each code.
+// looked returns the entry of a table of numbers for each code.
 func (c *computation) looked(x, table *tensor.Tensor) *tensor.Tensor {
 	if c.err != nil || x == nil {
 		return nil
@@ -288,7 +288,7 @@ func (c *computation) looked(x, table *tensor.Tensor) *tensor.Tensor {
 	return c.keep(x.Lookup(table))
 }
 
-// nested returns scales that are codes, and have scales themselves.
+// nested computes scales that are codes with their own scales.
 func (c *computation) nested(rows, g int64) *tensor.Tensor {
 	x := c.looked(c.of(scales, layout.Uint8, rows*g), c.of(scaleNumbers, layout.Float32, nestedCodes))
 	by := tensor.Scaling{
@@ -300,7 +300,7 @@ func (c *computation) nested(rows, g int64) *tensor.Tensor {
 	return c.shaped(c.keep(x.Dequantize(layout.Float32, by)), rows, g)
 }
 
-// rounded returns numbers as another type of floats.
+// rounded converts numbers to another floating-point type.
 func (c *computation) rounded(x *tensor.Tensor, to layout.DType) *tensor.Tensor {
 	if c.err != nil || x.DType() == to {
 		return x
@@ -308,8 +308,8 @@ func (c *computation) rounded(x *tensor.Tensor, to layout.DType) *tensor.Tensor 
 	return c.keep(x.Dequantize(to, tensor.Scaling{Scale: one(c, float32(1))}))
 }
 
-// runColumns computes (code - zero) * scale as HQQ does: in the type that the checkpoint
-// says, to which each step is rounded.
+// runColumns computes (code - zero) * scale as HQQ does: each step is rounded to the type
+// that the checkpoint specifies.
 func (c *computation) runColumns(dst *tensor.Tensor, to layout.DType, rows, k int64) error {
 	p := c.weight.Params
 	dims := []int64{rows, 1}
@@ -339,7 +339,7 @@ func (c *computation) runColumns(dst *tensor.Tensor, to layout.DType, rows, k in
 	return x.DequantizeInto(out, tensor.Scaling{Scale: scale})
 }
 
-// scale returns a scale for each group.
+// scale returns one scale per group.
 func (c *computation) scale(rows, g int64) *tensor.Tensor {
 	p, s := c.weight.Params, c.weight.ext[axisS]
 	switch {
@@ -362,7 +362,7 @@ func (c *computation) scale(rows, g int64) *tensor.Tensor {
 	return x
 }
 
-// least returns what is added for each group, or subtracted, nil if there is nothing.
+// least returns the number added or subtracted for each group, nil if there is none.
 func (c *computation) least(rows, g int64) *tensor.Tensor {
 	if !c.weight.has(superMins) {
 		return c.of(mins, layout.Float16, rows, g)
@@ -379,7 +379,7 @@ func (c *computation) shaped(x *tensor.Tensor, dims ...int64) *tensor.Tensor {
 	return c.keep(x.Reshape(dims...))
 }
 
-// picked returns what a row has for each k.
+// picked returns, for each k, the entry of a row.
 func (c *computation) picked(x, index *tensor.Tensor) *tensor.Tensor {
 	if c.err != nil || x == nil || x.Count() == 1 {
 		return x
@@ -387,7 +387,7 @@ func (c *computation) picked(x, index *tensor.Tensor) *tensor.Tensor {
 	return c.keep(x.Gather(1, index, layout.OutOfRangeError))
 }
 
-// unordered returns the group of each k, nil if they count up.
+// unordered returns the group of each k, nil if groups are in order.
 func (c *computation) unordered() *tensor.Tensor {
 	x := c.of(groups, layout.Int32, c.weight.ext[axisK])
 	if x == nil || c.weight.Params.Group == 0 {
@@ -403,7 +403,7 @@ func (c *computation) unordered() *tensor.Tensor {
 	return nil
 }
 
-// zero returns the number that codes count from, where no zero points say it.
+// zero returns the codes' zero point if none are stored.
 func (p Params) zero(hasMins bool) int64 {
 	switch {
 	case p.Table == "ternary":
@@ -422,7 +422,7 @@ func (p Params) codeType() layout.DType {
 	return wholeOf(p.Bits, p.Signed)
 }
 
-// wholeOf returns the type of whole numbers of so many bits, in plain order.
+// wholeOf returns the type of integers of the given bits, in plain order.
 func wholeOf(bits int64, signed bool) layout.DType {
 	switch {
 	case bits <= 2:
@@ -435,7 +435,7 @@ func wholeOf(bits int64, signed bool) layout.DType {
 	return layout.Uint8
 }
 
-// scaleType is the type of scales as checkpoints name it; bytes are powers of two.
+// scaleType is the type of scales named as in checkpoints; bytes are powers of two.
 func scaleType(typ string) layout.DType {
 	if typ == "U8" {
 		return layout.Float8E8M0

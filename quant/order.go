@@ -8,8 +8,8 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// readOrder reads the group of each k, and the order of rows, where their content is at hand:
-// what they must not be is an error of the weight, not of its conversion.
+// readOrder reads the group of each k, and the order of rows, if their content is
+// available: invalid ones are an error of the weight, not of its conversion.
 func (w *Weight) readOrder() error {
 	count := max(1, w.ext[axisG])
 	for i, a := range w.arrays {

@@ -21,8 +21,8 @@ func padTo(axis byte, multiple int64) string {
 	return fmt.Sprintf("%c/%d %c%%%d", axis, multiple, axis, multiple)
 }
 
-// bitsOf returns how many an element of a type has, as checkpoints name it: 16 if it is not
-// known yet.
+// bitsOf returns the bits of an element of a type, named as in checkpoints: 16 if the type
+// is not known yet.
 func bitsOf(typ string) int64 {
 	if t, err := checkpoint.Safetensors.Type(typ); err == nil {
 		return 8 * t.BlockBytes / t.Block
@@ -30,13 +30,13 @@ func bitsOf(typ string) int64 {
 	return 16
 }
 
-// dtypeOf returns the type of elements.
+// dtypeOf returns the element type.
 func dtypeOf(typ string) layout.DType {
-	t, _ := checkpoint.Safetensors.Type(typ) // without one, Invalid is it
+	t, _ := checkpoint.Safetensors.Type(typ) // Invalid if there is none
 	return t.DType
 }
 
-// signed is an array of codes with a sign, if they have one: codes less half their range.
+// signed is an array of codes. Signed codes are stored less half their range.
 func signed(a array, p Params) array {
 	if p.Signed {
 		a.slots[0].less = 1 << (p.Bits - 1)

@@ -6,24 +6,24 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// slot says where some bits of a field's elements lie in a tensor, whatever its extents
-// are: within a block, one of those that rows has in row-major order. Without rows the
-// tensor is one block.
+// slot locates some bits of a field's elements in a tensor, for any extents: at a position
+// within a block; rows gives the order of the blocks. Without rows the tensor is one block.
 type slot struct {
 	role     role
 	rows     string
 	block    int64 // bits of a block
-	at       int64 // where in a block its first bit lies
+	at       int64 // position of its first bit in a block
 	order    string
 	pitch    int64 // bits from one element to the next
-	lo, bits int64 // which bits of an element
-	// less is what a stored number lacks of the element's, as far as its bits go.
+	lo, bits int64 // range of bits of an element
+	// less is the difference between the actual number and the stored one, as far as its
+	// bits go.
 	less int64
-	// table has the element for each byte that is stored, which stands for several.
+	// table has the element for each stored byte, which represents several.
 	table []byte
 }
 
-// place returns where the slot is in a tensor of a matrix of these extents.
+// place returns the slot's location in a tensor of a matrix with these extents.
 func (s slot) place(tensor string, ext extents) place {
 	inner := digits(s.order)
 	_, at := lay(inner, s.pitch, ext)
@@ -32,30 +32,30 @@ func (s slot) place(tensor string, ext extents) place {
 	return place{tensor: tensor, offset: s.at + at + first, lo: s.lo, bits: s.bits, less: s.less, table: s.table, digits: append(outer, inner...)}
 }
 
-// place is where bits lo to lo+bits of a field's elements lie in a tensor: of all of its
-// elements, or of those that digits with an only value name. Several places together have
-// all bits of all elements, each once.
+// place locates bits lo to lo+bits of a field's elements in a tensor: of all elements, or
+// of those selected by digits with an only value. Several places together have all bits of
+// all elements, each once.
 type place struct {
 	tensor string
 	offset int64 // of the first bit
 	lo     int64
 	bits   int64
-	less   int64   // as a slot has it
-	table  []byte  // likewise
+	less   int64   // as in slot
+	table  []byte  // as in slot
 	digits []digit // every axis of the field, in any order
 }
 
-// move copies elements of width bits between two tensors, or what a table has for them.
+// move copies elements of width bits, or a table's entries for them, between two tensors.
 type move struct {
 	dst, src             string
 	width                int64
 	dstLayout, srcLayout layout.Layout
-	table                []byte // of elements of width bits; nil: they are copied
+	table                []byte // with elements of width bits; nil: plain copy
 	wide                 bool   // the source's elements are bytes
 }
 
-// moves returns the copies that take a field from where it lies to where it shall lie:
-// their common refinement, digit by digit and bit by bit.
+// moves returns the copies that move a field between its places in the source and the
+// target: the common refinement of both, digit by digit and bit by bit.
 func moves(dst, src []place, ext extents) ([]move, error) {
 	var out []move
 	full := int64(0)
@@ -86,13 +86,13 @@ func moves(dst, src []place, ext extents) ([]move, error) {
 	return out, nil
 }
 
-// part is a range of the values of a digit that both sides have.
+// part is a range of a digit's values common to both sides.
 type part struct {
 	div, from, count int64
 	size             int64 // of the digit; 0: the rest of the axis
 }
 
-// common returns the copies of the bits from lo on that two places have in common.
+// common returns the copies of the bits from lo on that two places share.
 func common(d, s place, lo, bits int64, ext extents) ([]move, error) {
 	var out []move
 	for _, d := range d.without(s.digits) {
@@ -107,8 +107,8 @@ func common(d, s place, lo, bits int64, ext extents) ([]move, error) {
 	return out, nil
 }
 
-// without returns the place as places of single values, of a digit of which it has
-// several, where others cut this digit.
+// without splits a place with a digit of several values into places of single values, where
+// others split that digit.
 func (p place) without(others []digit) []place {
 	for i, d := range p.digits {
 		cut := func(o digit) bool {
@@ -131,7 +131,7 @@ func (p place) without(others []digit) []place {
 	return []place{p}
 }
 
-// boxed is common for places whose digits of several values are cut by none.
+// boxed is common for places where nothing splits a digit with several values.
 func boxed(d, s place, lo, bits int64, ext extents) ([]move, error) {
 	boxes := [][]step{nil}
 	for _, axis := range axes(ext) {
@@ -182,8 +182,8 @@ func axes(ext extents) []byte {
 	return out
 }
 
-// refine returns the numbers at which digits of either side begin, smallest first, from 1
-// on. Each must be a multiple of the one before.
+// refine returns the numbers at which digits of either side start, in ascending order from
+// 1. Each must be a multiple of its predecessor.
 func refine(axis byte, extent int64, sides ...[]digit) ([]int64, error) {
 	at := []int64{1}
 	for _, ds := range sides {
@@ -209,8 +209,8 @@ func refine(axis byte, extent int64, sides ...[]digit) ([]int64, error) {
 	return at, nil
 }
 
-// split divides the indices below extent into boxes of digits that begin at the numbers of
-// at: one box, unless extent is no multiple of one of them.
+// split divides the indices below extent into boxes of digits that start at the numbers in
+// at: one box, unless extent is not a multiple of one of them.
 func split(at []int64, extent int64) [][]part {
 	div := at[len(at)-1]
 	count, rest := extent/div, extent%div
@@ -235,11 +235,11 @@ func split(at []int64, extent int64) [][]part {
 // step is an axis of a copy, in bits.
 type step struct {
 	count, dst, src int64
-	dstAt, srcAt    int64 // what it adds to the offsets
+	dstAt, srcAt    int64 // contribution to the offsets
 }
 
-// walk returns how a box is walked on both sides; some is false if a digit with an only
-// value has none in it.
+// walk returns the steps through a box on both sides; some is false if a digit with an only
+// value has no index in the box.
 func walk(axis byte, box []part, d, s []digit) (steps []step, some bool) {
 	for _, p := range box {
 		from, count := p.from, p.count
@@ -266,18 +266,18 @@ func walk(axis byte, box []part, d, s []digit) (steps []step, some bool) {
 	return steps, true
 }
 
-// find returns the digit of an axis that has the part that begins at div.
+// find returns the digit of an axis that contains the part starting at div.
 func find(ds []digit, axis byte, div int64) digit {
 	for _, d := range ds {
 		if d.axis == axis && d.div <= div && (d.size == 0 || div < d.div*d.size) {
 			return d
 		}
 	}
-	return digit{div: 1, only: -1} // which has one value
+	return digit{div: 1, only: -1} // a single value
 }
 
-// along returns the stride of the part of a digit that begins at div, and where its value
-// from lies.
+// along returns the stride of the part of a digit that starts at div, and the position of
+// its value from.
 func along(d digit, div, from int64) (stride, at int64) {
 	switch {
 	case d.several > 0:
@@ -289,7 +289,7 @@ func along(d digit, div, from int64) (stride, at int64) {
 	return stride, stride * from
 }
 
-// join makes layouts of steps, over the widest elements of up to 8 bits that they allow.
+// join builds layouts from steps, with the widest elements (up to 8 bits) that they allow.
 func join(steps []step) (move, error) {
 	var dims, dst, src []int64
 	dstAt, srcAt := int64(0), int64(0)

@@ -9,41 +9,41 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// Plan is a conversion: what it makes, and how, known before anything runs.
+// Plan is a conversion: its result and its steps, known before anything runs.
 type Plan struct {
 	From, To *Weight
 
 	moves []move
 	fills []fill
 	less  []shift
-	views map[string]string // of tensors: To's by name, From's
-	// sorted: the rows of codes are first put in the order of their groups, or back.
+	views map[string]string // from names of To's tensors to From's
+	// sorted: the rows of codes are first sorted by group, or put back.
 	sorted bool
-	// groupRatio is how many groups of the target's are one of the source's.
+	// groupRatio is the number of the target's groups per group of the source.
 	groupRatio int64
-	// plain is the plan by which what is computed with is brought into plain order, or what
-	// is computed from there; nil: nothing is computed.
+	// plain is the plan that moves operands to plain order, or results from there; nil:
+	// nothing is computed.
 	plain *Plan
-	// of is the plan that this one does a piece of; nil: it is all of it.
+	// of is the plan that this one is a piece of; nil: none.
 	of   *Plan
 	back back
 }
 
-// fill is an array that the source does not have, and its numbers.
+// fill is an array whose numbers the source does not have.
 type fill struct {
 	array int // of To's
 	role  role
 }
 
-// shift says that an array's numbers are stored as less than they are in the source, where
-// moves cannot see to it.
+// shift says that an array's stored numbers are smaller than in the source by an amount
+// that moves cannot subtract.
 type shift struct {
 	array int
 	by    int64
 }
 
-// Plan returns what it takes to have the weight in another format. What a format cannot
-// keep is an error, ErrUnsupported, that says the rule.
+// Plan returns the plan to convert the weight to another format. If the format cannot
+// represent the weight, the error is ErrUnsupported and names the rule.
 func (w *Weight) Plan(to *Format) (*Plan, error) {
 	if to.accept == nil {
 		return nil, to.refuse("it can be read, not written")
@@ -61,7 +61,7 @@ func (w *Weight) Plan(to *Format) (*Plan, error) {
 		return nil, err
 	}
 	have := w.Params
-	have.ZeroLess = false // which only gptq-v1 keeps
+	have.ZeroLess = false // only gptq-v1 keeps it
 	params, err := to.accept(to, have, w.ext)
 	if err != nil {
 		return nil, err
@@ -71,8 +71,8 @@ func (w *Weight) Plan(to *Format) (*Plan, error) {
 	return w.plan(out, out.Format.arrays(params))
 }
 
-// written returns the format that weights are in once they are written: numbers become blocks
-// of GGUF's.
+// written returns the format of weights once they are written: numbers become GGUF's
+// blocks.
 func (f *Format) written() *Format {
 	if f.blocks != "" {
 		return gguf
@@ -80,8 +80,8 @@ func (f *Format) written() *Format {
 	return f
 }
 
-// plan returns the plan of a conversion to a weight that has a format and parameters: of
-// those of the format's arrays that the source has numbers for.
+// plan returns the plan of a conversion to a weight with a format and parameters, for those
+// of the format's arrays whose numbers the source has.
 func (w *Weight) plan(out *Weight, arrays []array) (*Plan, error) {
 	to := out.Format
 	switch {
@@ -106,7 +106,7 @@ func (w *Weight) plan(out *Weight, arrays []array) (*Plan, error) {
 	p.sorted = p.sorted != w.has(sorting)
 	for _, a := range arrays {
 		if (a.has(scales) || a.has(tensorScale)) && !a.has(codes) && !w.has(a.slots[0].role) {
-			continue // codes alone
+			continue // codes only
 		}
 		if err := p.add(a); err != nil {
 			return nil, err
@@ -116,7 +116,7 @@ func (w *Weight) plan(out *Weight, arrays []array) (*Plan, error) {
 	return p, p.complete()
 }
 
-// sameAxes refuses a target whose codes have other axes than the source's, such as experts.
+// sameAxes refuses a target whose codes have axes other than the source's, such as experts.
 func (p *Plan) sameAxes(to array) error {
 	have, want := codeAxes(p.From.arrays[0], p.From.ext), codeAxes(to, p.To.ext)
 	if have != want {
@@ -125,7 +125,7 @@ func (p *Plan) sameAxes(to array) error {
 	return nil
 }
 
-// codeAxes lists the axes of an array's codes, but those of extent 1.
+// codeAxes lists the axes of an array's codes, except axes of extent 1.
 func codeAxes(a array, ext extents) string {
 	var out []byte
 	for _, s := range a.slots {
@@ -142,7 +142,7 @@ func codeAxes(a array, ext extents) string {
 	return string(out)
 }
 
-// refine lets several groups of the target's have the scale of one of the source's.
+// refine lets several groups of the target share the scale of one source group.
 func (p *Plan) refine() error {
 	w, out := p.From, p.To
 	have, want := cmp.Or(w.Params.Group, w.ext[axisK]), cmp.Or(out.Params.Group, out.ext[axisK])
@@ -160,7 +160,7 @@ func (p *Plan) refine() error {
 	return nil
 }
 
-// source returns a slot's place in the source, by groups as the target counts them.
+// source returns a slot's place in the source, with the target's groups.
 func (p *Plan) source(i int, s slot) place {
 	at := s.place(p.From.Tensors[i].Name, p.From.ext)
 	for i := range at.digits {
@@ -171,7 +171,7 @@ func (p *Plan) source(i int, s slot) place {
 	return at
 }
 
-// add plans an array of the target's.
+// add plans an array of the target.
 func (p *Plan) add(a array) error {
 	w, out, index := p.From, p.To, len(p.To.arrays)
 	for _, s := range a.slots {
@@ -225,10 +225,10 @@ func (p *Plan) add(a array) error {
 	return nil
 }
 
-// sortedName stands for codes in the order of their groups.
+// sortedName stands for codes sorted by group.
 const sortedName = "\x00sorted"
 
-// suffix returns that of the tensor that has a role's numbers, and no others.
+// suffix returns the suffix of the tensor that has only a role's numbers.
 func (w *Weight) suffix(r role) string {
 	for _, a := range w.arrays {
 		if !slices.ContainsFunc(a.slots, func(s slot) bool { return s.role != r }) {
@@ -238,7 +238,7 @@ func (w *Weight) suffix(r role) string {
 	return ""
 }
 
-// fieldExtents are those of the axes that a slot has.
+// fieldExtents are the extents of a slot's axes.
 func fieldExtents(s slot, ext extents) extents {
 	out := extents{}
 	for _, d := range append(digits(s.rows), digits(s.order)...) {
@@ -249,17 +249,17 @@ func fieldExtents(s slot, ext extents) extents {
 	return out
 }
 
-// has reports whether an array has numbers of a role.
+// has reports whether an array has numbers with a role.
 func (a array) has(r role) bool {
 	return slices.ContainsFunc(a.slots, func(s slot) bool { return s.role == r })
 }
 
-// has reports whether the weight has numbers of a role.
+// has reports whether the weight has numbers with a role.
 func (w *Weight) has(r role) bool {
 	return slices.ContainsFunc(w.arrays, func(a array) bool { return a.has(r) })
 }
 
-// bits returns how many a role's numbers have.
+// bits returns the number of bits of a role's numbers.
 func (w *Weight) bits(r role) (n int64) {
 	for _, a := range w.arrays {
 		for _, s := range a.slots {
@@ -271,8 +271,8 @@ func (w *Weight) bits(r role) (n int64) {
 	return n
 }
 
-// complete refuses a plan that would lose numbers of the source. Zero points that all are half
-// of the range, and groups in order, need no place.
+// complete refuses a plan that would lose numbers of the source. Zero points that are all
+// half of the range, and groups in order, need not be stored.
 func (p *Plan) complete() error {
 	if p.From.unordered && !p.From.Params.Sorted && !p.To.has(groups) {
 		return p.To.Format.refuse("the weight's groups are not in order (g_idx), for which it has no place")

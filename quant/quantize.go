@@ -8,8 +8,7 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
-// quantised is a target made of numbers: of blocks of a type of GGUF's, whose scales are
-// found.
+// quantised is a target for numbers: blocks of a GGUF type with computed scales.
 func quantised(name, about, blocks string) *Format {
 	return &Format{
 		Name:     name,
@@ -43,11 +42,11 @@ var (
 	mxfp4 = quantised("mxfp4", "ggml's MXFP4, from numbers: rounded to floats of 4 bits, with a power of two for each 32", "MXFP4")
 )
 
-// quantises reports whether the plan is one from numbers to codes.
+// quantises reports whether the plan converts numbers to codes.
 func (p *Plan) quantises() bool { return p.From.Format.numbers && !p.To.Format.numbers }
 
-// planBlocks plans what numbers become as blocks of GGUF's: codes and scales, which are
-// found in plain order, go to their places.
+// planBlocks plans the conversion of numbers to GGUF's blocks: codes and scales are
+// computed in plain order, and then moved to their places.
 func (w *Weight) planBlocks(out *Weight) (*Plan, error) {
 	arrays := gguf.arrays(out.Params)
 	found := &Weight{Name: w.Name, Format: plain, Params: out.Params, ext: maps.Clone(w.ext)}
@@ -67,7 +66,7 @@ func (w *Weight) planBlocks(out *Weight) (*Plan, error) {
 	return &Plan{From: w, To: blocks.To, groupRatio: 1, plain: blocks}, nil
 }
 
-// runBlocks is Run of a plan from numbers to blocks.
+// runBlocks is Run for a plan from numbers to blocks.
 func (p *Plan) runBlocks(s *tensor.Stream, src Memory) (dst Memory, err error) {
 	from := p.From
 	k, rows := from.ext[axisK], from.ext[axisN]

@@ -7,12 +7,12 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// rows says which group each row of k belongs to, and which row of the source each row of
-// sorted codes, or of codes put back, is.
+// rows gives the group of each row of k, and the source row of each row of sorted codes, or
+// of codes put back.
 type rows struct{ group, order []int32 }
 
-// ordered refuses a weight whose rows belong to groups in some order, but for a tensor that
-// says which.
+// ordered refuses a weight whose rows belong to groups in arbitrary order, without a tensor
+// that gives the order.
 func (w *Weight) ordered() error {
 	if !w.Params.Sorted {
 		return nil
@@ -29,7 +29,7 @@ func (w *Weight) ordered() error {
 	return nil
 }
 
-// whole returns the plan that this one does a piece of, or the plan itself.
+// whole returns the plan that this one is a piece of, or the plan itself.
 func (p *Plan) whole() *Plan {
 	if p.of != nil {
 		return p.of
@@ -37,9 +37,8 @@ func (p *Plan) whole() *Plan {
 	return p
 }
 
-// rows reads the groups and the order of rows, the first of which is row at of the whole.
-// Groups that are not in order are an error in a weight that is not said to have such, and
-// has no place for them.
+// rows reads the groups and the order of rows; the first row is row at of the whole. Groups
+// out of order are an error in a weight that does not declare them and cannot store them.
 func (p *Plan) rows(src Memory, at int64) (r rows, err error) {
 	w := p.From
 	if !w.has(groups) || w.ext[axisK] == 0 {
@@ -70,7 +69,7 @@ func (p *Plan) rows(src Memory, at int64) (r rows, err error) {
 	return r, nil
 }
 
-// sortedRows reads which sorted row each row of the weight is.
+// sortedRows reads the sorted position of each row of the weight.
 func (p *Plan) sortedRows(src Memory) (order []int32, err error) {
 	sorted, err := p.From.int32s(src, sorting)
 	if err != nil {
@@ -89,7 +88,7 @@ func (p *Plan) sortedRows(src Memory) (order []int32, err error) {
 	return order, nil
 }
 
-// int32s reads the numbers of a role that has a tensor of its own.
+// int32s reads the numbers of a role that has its own tensor.
 func (w *Weight) int32s(src Memory, r role) ([]int32, error) {
 	b, err := src[joined(w.Name, w.suffix(r))].Bytes()
 	return int32s(b), err

@@ -9,14 +9,14 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// rules holds a weight that was found to the rules of its format, which are those for what
-// is written: extents, bits, groups and scales. lookup finds tensors beside it.
+// rules checks a weight that was found against its format's rules, which are the same as
+// for writing: extents, bits, groups and scales. lookup finds tensors beside it.
 func (w *Weight) rules(lookup func(string) (Tensor, bool)) error {
 	f, p := w.Format, w.Params
 	if slices.Contains(w.Shape(), 0) {
 		return layout.Errorf(layout.ErrInvalid, f.Name, "%s has no elements: its shape is %v", quote.Name(w.Tensors[0].Name), layout.Shape(w.Shape()))
 	}
-	if f.accept != nil && f != gguf { // whose types of blocks are all there is
+	if f.accept != nil && f != gguf { // gguf's block types are the only rule
 		if _, err := f.accept(f, p, w.ext); err != nil {
 			return fmt.Errorf("%s: %w", quote.Name(w.Tensors[0].Name), err)
 		}
@@ -27,8 +27,8 @@ func (w *Weight) rules(lookup func(string) (Tensor, bool)) error {
 	return w.companions(lookup)
 }
 
-// companions refuses tensors beside a weight's codes that change its numbers, if the weight
-// does not have them: they would be copied as if they were something else.
+// companions refuses tensors beside a weight's codes that change its numbers but do not
+// belong to the weight: they would be copied as if they were something else.
 func (w *Weight) companions(lookup func(string) (Tensor, bool)) error {
 	if w.Format.codesOnly || w.Format.numbers || !w.has(scales) && !w.has(superScales) {
 		return nil
@@ -44,7 +44,7 @@ func (w *Weight) companions(lookup func(string) (Tensor, bool)) error {
 }
 
 // beside lists the suffixes of tensors that change a weight's numbers: those of all formats
-// but of codes, and others that are known.
+// except codes, and other known ones.
 var beside = sync.OnceValue(func() (all []string) {
 	for _, f := range []*Format{gptq, awq, marlin, trtLLM, packed, matMulNBits, compressedTensors, hqq, nvfp4} {
 		for _, a := range f.arrays(Params{Bits: 4, Zeros: true, Sorted: true, details: details{Sidecar: sidecar{Rows: 1}}})[1:] {
@@ -56,7 +56,7 @@ var beside = sync.OnceValue(func() (all []string) {
 	return append(all, ".weight_g_idx", ".perm")
 })
 
-// scaleRule refuses scales of a type that are no numbers, or others than its codes have.
+// scaleRule refuses scales of a type that is not numeric, or that does not match the codes.
 func (p Params) scaleRule(f *Format, t Tensor) error {
 	wanted := []string{"F16", "BF16"}
 	if f == packed || f == hqq {
@@ -74,5 +74,5 @@ func (p Params) scaleRule(f *Format, t Tensor) error {
 	return nil
 }
 
-// Grouped reports whether the weight's scales are those of groups, or of rows.
+// Grouped reports whether the weight has scales for groups or rows.
 func (w *Weight) Grouped() bool { return w.has(scales) || w.has(superScales) }

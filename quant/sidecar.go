@@ -9,20 +9,20 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// sidecar is what small tensors beside the codes say of a weight. The zero value: there are
-// none, or their content is not at hand.
+// sidecar holds properties of a weight from small tensors beside the codes. The zero value
+// means that there are none, or that their content is not available.
 type sidecar struct {
-	Numbers  string // type of the numbers that codes stand for, as checkpoints name it
-	Rows     int64  // of codes, where the matrix has others of as many elements; further ones are padding
+	Numbers  string // type of the numbers that codes represent, named as in checkpoints
+	Rows     int64  // of codes, if they differ from the matrix's; excess rows are padding
 	Outputs  int64  // of the matrix, if Rows is not 0
-	ByColumn bool   // scales and zero points are of columns of codes
-	Nested   bool   // scales are codes themselves, and nestedBlock of them have a scale in common
+	ByColumn bool   // scales and zero points belong to columns of codes
+	Nested   bool   // scales are themselves codes, and nestedBlock of them share a scale
 }
 
-// mostSaid is how many bytes of a tensor are read to open a weight.
+// mostSaid is the maximum number of bytes read from a tensor to open a weight.
 const mostSaid = 1 << 16
 
-// numberTypes are types of numbers, as PyTorch names them.
+// numberTypes maps PyTorch's names of numeric types.
 var numberTypes = map[string]string{"float16": "F16", "bfloat16": "BF16", "float32": "F32"}
 
 // sayings reads the small tensors of a weight.
@@ -32,13 +32,13 @@ type sayings struct {
 	err    error // the first one
 }
 
-// find returns a tensor of the weight that has its content.
+// find returns a tensor of the weight whose content is available.
 func (s *sayings) find(suffix string) (t Tensor, ok bool) {
 	t, ok = s.lookup(joined(s.weight.Name, suffix))
 	return t, ok && t.Content != nil
 }
 
-// take marks tensors as the weight's, whatever they say.
+// take marks tensors as the weight's, without reading them.
 func (s *sayings) take(suffixes ...string) {
 	for _, suffix := range suffixes {
 		if t, ok := s.lookup(joined(s.weight.Name, suffix)); ok {
@@ -79,7 +79,7 @@ func (s *sayings) read(suffix string, types ...string) (b []byte, t Tensor) {
 	return b, t
 }
 
-// refuse keeps an error.
+// refuse records an error.
 func (s *sayings) refuse(format string, args ...any) {
 	if s.err == nil {
 		s.err = layout.Errorf(layout.ErrInvalid, s.weight.Format.Name, format, args...)
@@ -107,7 +107,7 @@ func (s *sayings) integers(suffix string) (all []int64) {
 	return all
 }
 
-// integer returns a tensor's one number.
+// integer returns a tensor's single number.
 func (s *sayings) integer(suffix string) int64 {
 	all := s.integers(suffix)
 	if len(all) != 1 {
@@ -117,7 +117,7 @@ func (s *sayings) integer(suffix string) int64 {
 	return all[0]
 }
 
-// matrix refuses what is no shape of a matrix.
+// matrix refuses a shape that is not a matrix's.
 func (s *sayings) matrix(dims []int64) (n, k int64) {
 	if len(dims) != 2 || min(dims[0], dims[1]) < 1 || max(dims[0], dims[1]) > 1<<31 {
 		s.refuse("%s is of shape %v; a matrix is wanted", quote.Name(s.weight.Name), layout.Shape(dims))

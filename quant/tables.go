@@ -6,15 +6,15 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// field is a part of elements: so many bits of all, from lo on.
+// field is a part of elements: bits of all, starting at lo.
 type field struct{ all, lo, bits int64 }
 
-// errParts: elements to which a number is to be added are not moved as a whole.
+// errParts: elements that a number must be added to are not moved as a whole.
 var errParts = layout.Errorf(layout.ErrUnsupported, "quant", "a number is added to elements that lie in parts")
 
-// added returns the table by which a move of a field adds a number to elements, as far as
-// their bits go: of elements of width bits, which have several fields or one. nil: the
-// field stays as it is.
+// added returns the table with which a move of a field adds a number to elements, as far as
+// their bits go. Elements of width bits hold one or more fields. nil: the field does not
+// change.
 func added(by int64, f field, width int64) ([]byte, error) {
 	if by == 0 {
 		return nil, nil
@@ -24,7 +24,7 @@ func added(by int64, f field, width int64) ([]byte, error) {
 	case by == 0:
 		return nil, nil
 	case f.bits == f.all:
-	case by != count/2: // which only turns the highest bit
+	case by != count/2: // half the range only flips the highest bit
 		return nil, errParts
 	case f.lo+f.bits < f.all:
 		return nil, nil
@@ -43,7 +43,7 @@ func added(by int64, f field, width int64) ([]byte, error) {
 	return table, nil
 }
 
-// looked makes the move of whole elements that a table has for each of the source's bytes.
+// looked returns a move of whole elements that the table gives for each source byte.
 func looked(steps []step, d, s place) (move, error) {
 	m := move{width: d.bits, wide: true, table: s.table}
 	whole := (d.bits == 2 || d.bits == 4 || d.bits == 8) && d.lo == 0 && d.less == 0
@@ -67,7 +67,7 @@ func looked(steps []step, d, s place) (move, error) {
 	return m, err
 }
 
-// packedTable is a table as elements of so many bits lie in bytes.
+// packedTable returns a table with elements of the given bits packed into bytes.
 func packedTable(table []byte, bits int64) []byte {
 	if bits == 8 {
 		return table

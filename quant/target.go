@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// Target returns what the plan makes of a weight that is as the plan's own but for its name.
+// Target returns the plan's result for a weight that differs from the plan's own only in
+// its name.
 func (p *Plan) Target(w *Weight) *Weight {
 	out := *p.To
 	if out.Name = w.Name; out.Format.name != nil {
@@ -18,8 +19,8 @@ func (p *Plan) Target(w *Weight) *Weight {
 	return &out
 }
 
-// Kind names all that plans of the weight depend on but its name: two weights of a kind have
-// the same plans, but for names.
+// Kind identifies everything that plans of the weight depend on except its name: two
+// weights of one kind have the same plans, apart from names.
 func (w *Weight) Kind() string {
 	key := fmt.Sprint(w.Format.Name, w.Params, w.ext, w.unordered, len(w.Sidecars))
 	for i, t := range w.Tensors {

@@ -11,7 +11,7 @@ func init() {
 	tiles128x4.unread = "it can be written, not read: its tensors do not say how many rows and columns are padding"
 }
 
-// Of tiles, codes alone are known: what scales they have is another tensor's affair.
+// For tiles, only codes are known: their scales are in another tensor.
 
 var tilePacked = &Format{
 	Name:   "tilepacked",
@@ -31,7 +31,7 @@ var tilePacked = &Format{
 		return p, nil
 	},
 	accept: func(f *Format, p Params, ext extents) (Params, error) {
-		if p.Tiles == 0 { // the most with which K has two or more
+		if p.Tiles == 0 { // the largest that gives K two or more
 			p.Tiles = 8
 			for p.Tiles > 2 && (ext[axisK]%(16*p.Tiles) != 0 || ext[axisK] < 2*16*p.Tiles) {
 				p.Tiles /= 2
@@ -41,7 +41,7 @@ var tilePacked = &Format{
 	},
 }
 
-// ofScales is a format of scales of a byte each.
+// ofScales is a format of one-byte scales.
 func ofScales(name, about, order string) *Format {
 	return &Format{
 		Name:      name,

@@ -2,7 +2,7 @@ package quant
 
 import "fmt"
 
-// tritonMX is a format of MXFP4 for Triton's matrix products: experts of values and scales.
+// tritonMX is a format of MXFP4 for Triton's matrix products: values and scales of experts.
 func tritonMX(name, about string, multiples map[byte]int64, values func() array, scaleOrder string) *Format {
 	return &Format{
 		Name:   name,
@@ -29,10 +29,11 @@ var (
 		map[byte]int64{axisK: 256}, func() array { return dense(codes, "_blocks", "U8", "e | n | k", 4) }, "e | n/128 | g/4 | n/16%2 | n%16 n/32%4 g%4")
 )
 
-// hopperValues is the array of Triton's values for Hopper. A word of 32 bits has 8 of them,
-// an even k's in its lower half, the next k's in the upper: so that a shift and a mask make
-// two BFloat16 of it. In a half the first three values have their sign 6 bits above the
-// rest, each 3 bits below the one before; the bits of the fourth are in the gaps.
+// hopperValues is the array of Triton's values for Hopper. A 32-bit word has 8 values, with
+// an even k's in its lower half and the next k's in the upper, so that a shift and a mask
+// give two BFloat16 values. In each half the first three values have their sign 6 bits
+// above the rest, each 3 bits below its predecessor; the bits of the fourth are in the
+// gaps.
 func hopperValues() array {
 	a := array{"_blocks", "U8", "e | n/16 n/2%4 | k/64 n%2 k/2%4 k/16%4", 32, nil}
 	add := func(value, at, lo, bits int64) {

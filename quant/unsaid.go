@@ -9,11 +9,11 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// ErrUnsaid: neither the tensors nor what is said of them tell for certain what a weight's
-// numbers are. The error names what is to be said.
+// ErrUnsaid means that neither the tensors nor the given parameters determine a weight's
+// numbers. The error names the missing parameter.
 var ErrUnsaid = errors.New("not said")
 
-// possible lists the bits that codes may have, the likeliest first.
+// possible lists the bits that codes may have, likeliest first.
 func (f *Format) possible(t Tensor) []int64 {
 	if f.bits != nil {
 		return f.bits(t)
@@ -21,8 +21,8 @@ func (f *Format) possible(t Tensor) []int64 {
 	return []int64{4, 8, 2, 3, 1, 5, 6, 7}
 }
 
-// openUnsaid is Open where nothing says the bits: of all that codes may have, the tensors
-// agree with just one number.
+// openUnsaid is Open without given bits: the tensors must agree with exactly one possible
+// number of bits.
 func (f *Format) openUnsaid(p Params, first Tensor, lookup func(string) (Tensor, bool)) (*Weight, error) {
 	var found *Weight
 	var fits []int64
@@ -35,7 +35,7 @@ func (f *Format) openUnsaid(p Params, first Tensor, lookup func(string) (Tensor,
 			fits = append(fits, p.Bits)
 		case err != nil:
 			refused = cmp.Or(refused, err)
-		case !slices.Contains(fits, w.Params.Bits): // which the tensor may say itself
+		case !slices.Contains(fits, w.Params.Bits): // the tensor itself may say so
 			found = w
 			fits = append(fits, w.Params.Bits)
 		}
@@ -52,13 +52,13 @@ func (f *Format) openUnsaid(p Params, first Tensor, lookup func(string) (Tensor,
 	return found, nil
 }
 
-// groupOf returns the size of groups by how many there are, if that is certain: rows may end
-// in a smaller group, and sizes are powers of two more often than not.
+// groupOf returns the group size for the number of groups, if it is certain: rows may end
+// in a smaller group, and sizes are usually powers of two.
 func groupOf(p Params, ext extents) (int64, error) {
 	k, g := ext[axisK], ext[axisG]
 	fits := func(size int64) bool { return max(0, k-1)/size+1 == g }
 	switch hint := p.GroupHint; {
-	case g == 0: // codes alone
+	case g == 0: // codes only
 		return 0, nil
 	case hint > 0 && !fits(hint):
 		return 0, layout.Errorf(layout.ErrInvalid, "quant", "scales for %d groups of %d columns; groups of %d are said", g, k, hint)
@@ -80,8 +80,8 @@ func groupOf(p Params, ext extents) (int64, error) {
 	return size, nil
 }
 
-// Claims reports whether the tensor of a name and type may have the codes of a weight of the
-// format: its name and type are those of such.
+// Claims reports whether a tensor may hold the codes of a weight of the format: its name
+// and type match.
 func (f *Format) Claims(p Params, t Tensor) bool {
 	lookup := func(name string) (Tensor, bool) { return t, name == t.Name }
 	_, ok := f.naming(t.Name, lookup)

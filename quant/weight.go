@@ -16,29 +16,29 @@ type Tensor struct {
 	Name string
 	Type string // as package checkpoint names it: "I32", "Q4_0"
 	Dims []int64
-	// Content is its bytes, for formats that keep shapes and types in small tensors; nil:
-	// these are not read.
+	// Content has the tensor's bytes, for formats that store shapes and types in small
+	// tensors; nil: these are not read.
 	Content io.ReaderAt
 }
 
-// Weight is a matrix, or a batch of them, in a format: the tensors that have it.
+// Weight is a matrix, or a batch of matrices, in a format, with its tensors.
 type Weight struct {
-	Name     string // what the names of its tensors have in common
+	Name     string // common prefix of its tensors' names
 	Format   *Format
 	Params   Params
 	Tensors  []Tensor
-	Sidecars []Tensor // small ones that say what it is, and are read with it
+	Sidecars []Tensor // small tensors with properties of the weight, read with it
 
 	offset float32 // of scales that are codes
-	// unordered: the groups of k are in no order. Of a weight whose tensors have no content it
-	// is not known.
+	// unordered: the groups of k are in no order. It is unknown for a weight whose tensors
+	// have no content.
 	unordered bool
 	ext       extents
 	arrays    []array // of Tensors
 }
 
-// suffixed returns what comes before a suffix in a tensor's name. A name may be the suffix
-// alone, without its point.
+// suffixed returns the part of a tensor's name before a suffix. A name may be just the
+// suffix without its dot.
 func suffixed(name, suffix string) (prefix string, ok bool) {
 	if "."+name == suffix {
 		return "", true
@@ -46,7 +46,7 @@ func suffixed(name, suffix string) (prefix string, ok bool) {
 	return strings.CutSuffix(name, suffix)
 }
 
-// joined is the opposite of suffixed.
+// joined is the inverse of suffixed.
 func joined(prefix, suffix string) string {
 	if prefix == "" {
 		return strings.TrimPrefix(suffix, ".")
@@ -54,8 +54,9 @@ func joined(prefix, suffix string) string {
 	return prefix + suffix
 }
 
-// openNamed finds the weight of a format whose codes are in the named tensor. lookup returns
-// the file's tensor of a name. What neither p nor the tensors say for certain is ErrUnsaid.
+// openNamed opens the weight of a format whose codes are in the named tensor. lookup
+// returns a tensor of the file by name. If p and the tensors do not determine the weight,
+// the error is ErrUnsaid.
 func openNamed(f *Format, p Params, name string, lookup func(string) (Tensor, bool)) (*Weight, error) {
 	first, ok := lookup(name)
 	if !ok {
@@ -74,7 +75,7 @@ func openNamed(f *Format, p Params, name string, lookup func(string) (Tensor, bo
 	return w, err
 }
 
-// open is openNamed with codes of known bits, unless their tensor says other ones.
+// open is openNamed for codes of known bits, unless their tensor says otherwise.
 func (f *Format) open(p Params, first Tensor, lookup func(string) (Tensor, bool)) (*Weight, error) {
 	w := &Weight{Format: f, ext: extents{}}
 	unsaid := p.Group < 0
@@ -108,10 +109,10 @@ func (f *Format) open(p Params, first Tensor, lookup func(string) (Tensor, bool)
 	return w, w.readOrder()
 }
 
-// discover completes the parameters by which tensors there are: whether there are zero points
-// and an order of rows, and how large groups are.
+// discover completes the parameters from the tensors that are present: whether there are
+// zero points and an order of rows, and the group size.
 func (w *Weight) discover(names map[role]string, lookup func(string) (Tensor, bool)) error {
-	w.Params.Zeros, w.Params.Sorted = true, true // if there are such tensors
+	w.Params.Zeros, w.Params.Sorted = true, true // if such tensors are present
 	if err := w.collect(names, lookup); err != nil {
 		return err
 	}
@@ -127,7 +128,7 @@ func (w *Weight) discover(names map[role]string, lookup func(string) (Tensor, bo
 	return nil
 }
 
-// complete completes the parameters of a weight by the tensor of its codes.
+// complete completes the parameters of a weight from the tensor of its codes.
 func (f *Format) complete(p Params, t Tensor, ext extents) (Params, error) {
 	if f.params != nil {
 		var err error
@@ -141,8 +142,8 @@ func (f *Format) complete(p Params, t Tensor, ext extents) (Params, error) {
 	return p, nil
 }
 
-// naming returns the suffixes of a weight's tensors, by role, if one is named like the
-// format's codes: those by which the most tensors are found.
+// naming returns the suffixes of a weight's tensors, by role, if name matches the format's
+// codes: the set of suffixes with which the most tensors are found.
 func (f *Format) naming(name string, lookup func(string) (Tensor, bool)) (best map[role]string, ok bool) {
 	most := 0
 	for _, names := range f.names() {
@@ -163,8 +164,8 @@ func (f *Format) naming(name string, lookup func(string) (Tensor, bool)) (best m
 	return best, best != nil
 }
 
-// names are the suffixes that tensors of the format may have: its own, and where it takes
-// those of the source, other formats'.
+// names returns the possible suffixes of the format's tensors: its own and, if it uses the
+// source's names, those of other formats.
 func (f *Format) names() []map[role]string {
 	all := append([]map[role]string{{codes: f.suffix}}, f.also...)
 	if f.takesNames && f.suffix != "" {
@@ -173,7 +174,7 @@ func (f *Format) names() []map[role]string {
 	return all
 }
 
-// takenNames are the suffixes of the formats whose names others take.
+// takenNames are the suffixes of formats whose names others use.
 var takenNames = sync.OnceValue(func() (all []map[role]string) {
 	for _, other := range []*Format{compressedTensors, matMulNBits, packed, hqq, trtLLM} {
 		names := map[role]string{}
@@ -185,13 +186,12 @@ var takenNames = sync.OnceValue(func() (all []map[role]string) {
 	return all
 })
 
-// keepsName reports whether the tensor of a role keeps the suffix that it has in another
-// format.
+// keepsName reports whether the tensor of a role keeps its suffix from another format.
 func (f *Format) keepsName(r role, suffix string) bool {
 	return f.takesNames || slices.ContainsFunc(f.also, func(names map[role]string) bool { return names[r] == suffix })
 }
 
-// collect finds the weight's tensors, and the extents of axes from their shapes.
+// collect finds the weight's tensors, and determines the extents of axes from their shapes.
 func (w *Weight) collect(names map[role]string, lookup func(string) (Tensor, bool)) error {
 	w.arrays, w.Tensors = nil, nil
 	arrays := w.Format.arrays(w.Params)
@@ -237,7 +237,7 @@ func (w *Weight) collect(names map[role]string, lookup func(string) (Tensor, boo
 	return nil
 }
 
-// group adds the axes of groups and of blocks of them.
+// group adds the axes of groups and of blocks of groups.
 func (e extents) group(p Params) {
 	k, ok := e[axisK]
 	switch {
@@ -253,14 +253,15 @@ func (e extents) group(p Params) {
 	}
 }
 
-// Find opens the weights of a format that a file has, in the order of its tensors. rest are the
-// tensors that are no part of them. What neither p nor the tensors say for certain is ErrUnsaid.
+// Find opens a file's weights of a format, in the order of its tensors. rest are the
+// tensors that do not belong to them. If p and the tensors do not determine a weight, the
+// error is ErrUnsaid.
 func Find(f *Format, p Params, tensors []Tensor) (weights []*Weight, rest []Tensor, err error) {
 	return FindBy(f, func(_, _ string) (Params, bool) { return p, true }, tensors)
 }
 
-// FindBy is Find of weights whose parameters may differ: params returns those of the weight
-// that a name and the tensor of its codes say, or false, where it is none.
+// FindBy is Find for weights with different parameters: params returns the parameters for a
+// weight with the given name and tensor of codes, or false if it is not a weight.
 func FindBy(f *Format, params func(codes, name string) (Params, bool), tensors []Tensor) (weights []*Weight, rest []Tensor, err error) {
 	byName := make(map[string]Tensor, len(tensors))
 	for _, t := range tensors {
@@ -298,8 +299,9 @@ func FindBy(f *Format, params func(codes, name string) (Params, bool), tensors [
 	return weights, rest, nil
 }
 
-// has reports whether a tensor with the name of codes can be codes: one of another type, or
-// rank, is something else that is named so, such as a bias. One without elements has none.
+// has reports whether a tensor with the name of codes can hold codes: one of another type
+// or rank is something else with that name, such as a bias. A tensor without elements has
+// no codes.
 func (f *Format) has(p Params, t Tensor) bool {
 	if slices.Contains(t.Dims, 0) {
 		return false
@@ -313,7 +315,7 @@ func (f *Format) has(p Params, t Tensor) bool {
 	}
 	p, err := f.complete(p, t, extents{})
 	if err != nil {
-		return f.params == nil // which openNamed refuses
+		return f.params == nil // openNamed refuses that
 	}
 	a := f.arrays(p)[0]
 	return a.typ == t.Type && len(t.Dims) == len(strings.Split(a.order, "|"))
