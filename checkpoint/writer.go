@@ -161,9 +161,10 @@ func (w *Writer) WriteAt(i int, p []byte, off int64) error {
 	return nil
 }
 
-// Sync makes the Writer wait until tensors are on the disk before it marks them as done,
-// and until the file is before it gets its name: then it is complete even after a power
-// cut. The disk determines how long that takes. Systems other than Linux always do so.
+// Sync makes the Writer wait for the disk: each tensor is on the disk before it is marked
+// as done, and the whole file before it gets its name, so that it is complete even after a
+// power cut. The disk determines how long that takes. Systems other than Linux always do
+// so.
 func (w *Writer) Sync() error {
 	if err := w.file.Sync(); err != nil { // data from an earlier run
 		return quote.Error(err)

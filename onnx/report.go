@@ -36,7 +36,7 @@ type NodeReport struct {
 	Sent int64
 	// HostTime is when the host ran the node, including waits for elements that it needs.
 	// DeviceTime is when the device ran it, from the start to the end of the node's work in
-	// the queue: while the device is idle, it includes waits for the host. They are nil
+	// the queue: if the device was idle, it includes waits for the host. They are nil
 	// unless Session.Profile measured them; see Profile.Wait.
 	HostTime, DeviceTime *Span
 }

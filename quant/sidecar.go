@@ -13,7 +13,7 @@ import (
 // means that there are none, or that their content is not available.
 type sidecar struct {
 	Numbers  string // type of the numbers that codes represent, named as in checkpoints
-	Rows     int64  // of codes, if they differ from the matrix's; excess rows are padding
+	Rows     int64  // of codes, if reshaped from the matrix; excess rows are padding
 	Outputs  int64  // of the matrix, if Rows is not 0
 	ByColumn bool   // scales and zero points belong to columns of codes
 	Nested   bool   // scales are themselves codes, and nestedBlock of them share a scale
