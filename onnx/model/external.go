@@ -28,7 +28,7 @@ type External struct {
 	// Path is relative to Dir, with slashes.
 	Path string
 	// Offset is where the elements start, and Length how many bytes they have;
-	// -1 is up to the end of the file, which must be exactly enough.
+	// -1: as many as the tensor has. The file may be longer.
 	Offset, Length int64
 }
 
@@ -144,7 +144,7 @@ func (x *External) open(size int64) (*file.File, error) {
 		return nil, &fileError{where, causeOf(err)}
 	}
 	has := max(f.Size-x.Offset, 0)
-	if has < size || x.Length < 0 && has != size {
+	if has < size {
 		f.Close()
 		return nil, invalidf("%s: the file has %d bytes from offset %d on, want %d", where, has, x.Offset, size)
 	}
