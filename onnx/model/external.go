@@ -19,9 +19,9 @@ import (
 //
 // The file must lie in the model's folder or below. A path that is absolute or
 // that leads out of the folder, by ".." or by a symbolic link, is refused, so
-// that a model cannot make a program read other files. (A cache that links
-// each file of a model to a store elsewhere is refused too: copy such a model
-// to a plain folder first.) A checksum in the file is ignored.
+// that a model cannot make a program read other files. In a hub's cache, links may
+// lead anywhere below the folder that holds its blobs and snapshots. A checksum in
+// the file is ignored.
 type External struct {
 	// Dir is the folder of the model; "" if the tensor came without one.
 	Dir string
@@ -131,14 +131,12 @@ func (x *External) open(size int64) (*file.File, error) {
 		return nil, invalidf("external data at %s: the tensor was read without a folder", quote.Name(x.Path))
 	}
 	where := "external data at " + quote.Name(x.Path)
-	root, err := file.OpenFolder(x.Dir)
-	if err != nil {
-		return nil, &fileError{where, err}
-	}
-	defer root.Close()
-	f, err := file.OpenIn(root, filepath.FromSlash(x.Path), math.MaxInt64)
+	f, err := openConfined(x.Dir, x.Path, math.MaxInt64)
 	if e := new(file.Error); errors.As(err, &e) {
 		return nil, invalidf("%s %s", where, e.Msg)
+	}
+	if err != nil && escapes(err) {
+		return nil, invalidf("%s is a link, or lies behind one, that leads out of the model's folder (of a hub's cache: out of the folder of its blobs and snapshots)", where)
 	}
 	if err != nil {
 		return nil, &fileError{where, causeOf(err)}
