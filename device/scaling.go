@@ -21,7 +21,7 @@ type Scaling struct {
 // dst's shape, and layouts that may repeat elements.
 type Quantization struct {
 	Scale Operand // any float of up to 32 bits
-	Zero  Operand // any integer, or for a float dst any float, of up to 32 bits; optional, as in Scaling
+	Zero  Operand // an integer, or for a float dst a float, of up to 32 bits; may have no buffer
 	// Precision is the type to which both sides of the quotient, and the quotient, are rounded:
 	// Float16 or BFloat16. Any other value means Float32.
 	Precision layout.DType

@@ -11,11 +11,11 @@ type Stats struct {
 	Downloads      int64 // calls of Read that were accepted
 	PeerCopies     int64 // calls of CopyPeer that were accepted
 	Launches       int64 // calls of Copy, Fill, Convert and Take that had work to do
-	Waits          int64 // times that a call waited for work on the device; 0 if calls do the work themselves
+	Waits          int64 // times that a call waited for the device; 0 if calls do the work themselves
 	Live           int64 // in buffers that are not freed
 	Peak           int64 // the most that Live has been
 	Buffers        int64 // buffers that are not freed
-	Reserved       int64 // allocated from the driver: Live, rounding, and idle memory for later buffers
+	Reserved       int64 // allocated from the driver: Live, rounding, and idle memory for reuse
 }
 
 // Trimmer is implemented by devices that keep the memory of freed buffers for later ones.

@@ -24,7 +24,7 @@
 //	                 d e f                                          b e
 //	                                                                c f
 //
-// The notation is that of [Layout.String]: extents, strides, offset.
+// This is [Layout.String]'s notation: extents, strides, offset.
 //
 // A stride may be 0, which repeats an element:
 //

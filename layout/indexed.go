@@ -28,7 +28,7 @@ const (
 	OutOfRangeSkip                        // no element is moved
 	OutOfRangeClamp                       // replaced by the nearest index in range: 0 or Extent-1
 	OutOfRangeClampZero                   // the same, but 0 replaces negative indices
-	OutOfRangeStrict                      // like OutOfRangeError, but negative indices are out of range, too
+	OutOfRangeStrict                      // as OutOfRangeError, but negative indices are out of range
 )
 
 // policies are the names that String returns.
