@@ -15,7 +15,7 @@ const (
 	PadConstant PadMode = padding.Constant // one value
 	PadEdge     PadMode = padding.Edge     // the first and the last element of the axis
 	PadReflect  PadMode = padding.Reflect  // the axis mirrored at its first and last element
-	PadWrap     PadMode = padding.Wrap     // the axis again
+	PadWrap     PadMode = padding.Wrap     // the axis repeated
 )
 
 // Padding is the number of elements that Pad adds along an axis: Before the first, After the
