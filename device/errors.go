@@ -9,15 +9,14 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// The kinds of error, to be tested with errors.Is. The first two are what the
-// caller can do something about (see package layout); the others are the
-// machine's word.
+// The kinds of error, for errors.Is. The caller can do something about the first two (see package
+// layout); the others report the state of the machine.
 var (
 	ErrInvalid     = layout.ErrInvalid
 	ErrUnsupported = layout.ErrUnsupported
 	// ErrDriver: a driver call failed. The error is a *DriverError.
 	ErrDriver = errors.New("driver error")
-	// ErrOutOfMemory: the memory asked for is not to be had now.
+	// ErrOutOfMemory: the requested memory is not available.
 	ErrOutOfMemory = budget.ErrOutOfMemory
 	// ErrNoDevice: the machine has no such device, or no driver for it.
 	ErrNoDevice = errors.New("no device")

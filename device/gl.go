@@ -1,6 +1,6 @@
 package device
 
-// GLUse says what work on a GL buffer does with it.
+// GLUse says how the device uses a GL buffer.
 type GLUse uint8
 
 // The uses of a GL buffer.
@@ -8,8 +8,8 @@ const (
 	GLReadWrite GLUse = iota
 	// GLRead: work only reads it.
 	GLRead
-	// GLWrite: work writes it, all that anybody will read: what GL had there before
-	// Acquire is gone.
+	// GLWrite: work writes everything that is read later; what GL had in the buffer before
+	// Acquire is lost.
 	GLWrite
 )
 
@@ -25,43 +25,42 @@ func (u GLUse) String() string {
 	return "an unknown use"
 }
 
-// GLSharer is implemented by devices that can have memory in common with OpenGL, where
-// the driver of both is the same.
+// GLSharer is implemented by devices that can share memory with OpenGL, if one driver serves
+// both.
 //
-// A GL context belongs to an OS thread. All calls here, and those of a GLBuffer but Bytes,
-// are made on the thread on which the context is current, by a goroutine that is locked to
-// it (runtime.LockOSThread), and GLBuffer's with the context of ShareGL. Anywhere else
-// they are ErrInvalid, and do nothing. The device's other calls come from any goroutine, as
-// always.
+// A GL context belongs to an OS thread. Calls here, and of a GLBuffer except Bytes, must come
+// from a goroutine that is locked (runtime.LockOSThread) to the thread on which the context is
+// current; a GLBuffer's calls need the context of its ShareGL. Anywhere else they are ErrInvalid,
+// and do nothing. The device's other calls may come from any goroutine, as always.
 type GLSharer interface {
-	// CheckGL returns nil if the device and the GL context have a way to share, and
-	// otherwise why not: ErrUnsupported, or ErrInvalid where no context is current.
+	// CheckGL returns nil if the device and the GL context can share memory. Otherwise the error
+	// says why not: ErrUnsupported, or ErrInvalid if no context is current.
 	CheckGL() error
-	// ShareGL makes a GL buffer object known to the device, by its name in GL; it is not
-	// memory yet. Its size is a multiple of 4 bytes. The object, and its storage, stay as
-	// they are until Close.
+	// ShareGL registers a GL buffer object with the device, by its GL name; Acquire makes it
+	// memory. Its size is a multiple of 4 bytes. The object and its storage must not be replaced
+	// until Close.
 	ShareGL(name uint32, use GLUse) (GLBuffer, error)
 }
 
-// GLBuffer is a GL buffer object that a device knows. It is GL's and, between Acquire and
-// Release, the device's: then GL may not use it. Neither Free of a Buffer nor the garbage
-// collector ends anything of it; Close of the device does, as far as the calling thread
-// can.
+// GLBuffer is a GL buffer object that is registered with a device. It belongs to GL, except
+// between Acquire and Release: then it belongs to the device, and GL must not use it. Neither
+// Free of a Buffer nor the garbage collector unregisters it; Close of the device does, as far as
+// the calling thread can.
 type GLBuffer interface {
 	// Bytes returns the buffer's size.
 	Bytes() int64
-	// Acquire makes it memory of the device: work that the queue gets from now on comes
-	// after all that GL was given before. Other queues wait for an event of this one. The
-	// Buffer counts in no Stats, may be written only if the use says so, and can be no part
-	// of a capture, as its address may be another one each time. It is ErrInvalid to acquire
-	// what is acquired, and what GL has mapped, deleted, or given another size.
+	// Acquire makes it memory of the device: later work of the queue runs after all earlier GL
+	// work. Other queues must wait for an event of this one. The Buffer does not count in Stats,
+	// may be written only if the use allows it, and cannot be part of a capture, as its address
+	// may change each time. ErrInvalid: it is acquired already, or GL has mapped, deleted or
+	// resized it.
 	Acquire(Queue) (Buffer, error)
-	// Release makes it GL's again: what GL is given from now on comes after all work on the
-	// Buffer, that of other queues, too. The Buffer is freed: later use of it is ErrClosed,
-	// and its address, where others have that, is no longer one. Where the driver refuses,
-	// this holds, too, and Release can be called again.
+	// Release returns it to GL: later GL work runs after all work on the Buffer, including work
+	// of other queues. The Buffer is freed: later use of it is ErrClosed, and its address, if
+	// others have that, is invalid. All this holds even if the driver refuses; then Release can
+	// be called again.
 	Release(Queue) error
-	// Close makes the device forget it. It is ErrInvalid, and changes nothing, while it is
-	// acquired. A second Close is ErrClosed.
+	// Close unregisters it. While it is acquired, Close is ErrInvalid and changes nothing. A
+	// second Close is ErrClosed.
 	Close() error
 }

@@ -7,16 +7,15 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// MaxIndices is how many indices Queue.Take and Queue.Put add up at the most; more are
-// ErrUnsupported.
+// MaxIndices is the most indices that Queue.Take and Queue.Put add up; more are ErrUnsupported.
 const MaxIndices = 32
 
-// Reduction says what Queue.Put makes of an element of dst and what goes there.
+// Reduction says how Queue.Put combines an element of dst with what is put there.
 type Reduction uint8
 
-// The reductions. Integers wrap around; floats are rounded to the nearest one, to an even
-// one if two are as near. Of Bool, whose true is 1, ReduceAdd and ReduceMax are or, and
-// ReduceMul and ReduceMin are and. A NaN wins over numbers, and is the positive quiet one; -0 is less than 0.
+// The reductions. Integers wrap around; floats are rounded to the nearest, ties to even. For
+// Bool, whose true is 1, ReduceAdd and ReduceMax are or, and ReduceMul and ReduceMin are and. If
+// an operand is NaN, the result is the positive quiet NaN; -0 is less than 0.
 const (
 	ReduceSet Reduction = iota // the element is replaced
 	ReduceAdd
@@ -25,11 +24,11 @@ const (
 	ReduceMax
 )
 
-// reductions are the names.
+// reductions are the names that String returns.
 var reductions = [...]string{"set", "add", "mul", "min", "max"}
 
-// Reduces reports whether elements of a type can be reduced: bool, integers, and floats of
-// IEEE's widths, or bfloat16.
+// Reduces reports whether elements of a type can be reduced: bool, integers, bfloat16, and floats
+// of 16, 32 and 64 bits.
 func Reduces(t layout.DType) bool {
 	switch t {
 	case layout.Bool, layout.Int2, layout.Int4, layout.Int8, layout.Int16, layout.Int32, layout.Int64,
@@ -47,10 +46,10 @@ func (r Reduction) String() string {
 	return "Reduction(" + strconv.Itoa(int(r)) + ")"
 }
 
-// Valid reports whether it is one of the constants.
+// Valid reports whether r is one of the constants.
 func (r Reduction) Valid() bool { return int(r) < len(reductions) }
 
-// ParseReduction returns the one of a name, as String gives it.
+// ParseReduction returns the reduction with a name, as String gives it.
 func ParseReduction(name string) (Reduction, error) {
 	if i := slices.Index(reductions[:], name); i >= 0 {
 		return Reduction(i), nil

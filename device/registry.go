@@ -13,17 +13,17 @@ import (
 
 // Backend is a family of devices behind one driver.
 type Backend interface {
-	// Name is what device names begin with: "cpu", "opencl", "cuda".
+	// Name is the first part of device names: "cpu", "opencl", "cuda".
 	Name() string
-	// List returns the backend's devices in the order of their index. A machine
-	// without the driver gives ErrNoDevice with the reason.
+	// List returns the backend's devices in the order of their index. A machine without the
+	// driver gives ErrNoDevice with the reason.
 	List() ([]Info, error)
 	// Open opens the device with the given index.
 	Open(index int) (Device, error)
 }
 
-// autoOrder is the order in which Open("auto") tries backends; then come ones
-// that are not listed, and cpu last.
+// autoOrder is the order in which Open("auto") tries backends; unlisted ones follow, and cpu is
+// last.
 var autoOrder = []string{"cuda", "opencl"}
 
 var registry struct {
@@ -31,8 +31,8 @@ var registry struct {
 	backends []Backend // in the order of autoOrder, "cpu" last
 }
 
-// Register makes a backend known to Open and List. Packages of backends call it
-// when they are imported. A later backend of the same name takes its place.
+// Register makes a backend known to Open and List. Backend packages call it when they are
+// imported. It replaces an earlier backend of the same name.
 func Register(b Backend) {
 	registry.Lock()
 	defer registry.Unlock()
@@ -56,9 +56,9 @@ func backends() []Backend {
 	return registry.backends
 }
 
-// List returns all devices that the registered backends see. The error joins
-// what kept backends from listing theirs (ErrNoDevice where there is no
-// driver); the devices of the others are returned all the same.
+// List returns all devices of the registered backends. The error joins the errors of backends
+// that could not list theirs (ErrNoDevice if there is no driver); the devices of the others are
+// returned all the same.
 func List() ([]Info, error) {
 	var all []Info
 	var errs []error
@@ -72,11 +72,10 @@ func List() ([]Info, error) {
 	return all, errors.Join(errs...)
 }
 
-// Open opens a device by name: "cpu", "opencl:0", "cuda:1"; a backend's name
-// alone means its first device; "auto" (or "") is the first one of cuda, then of
-// opencl, that is a GPU or an accelerator, and otherwise cpu. (OpenCL drivers that
-// run kernels on the processor are slower than the cpu device: they are taken
-// only by name, or where cpu is not imported.)
+// Open opens a device by name: "cpu", "opencl:0", "cuda:1". A backend's name alone means its
+// first device. "auto" (or "") is the first GPU or accelerator of cuda, then of opencl, and
+// otherwise cpu. (OpenCL drivers that run kernels on the processor are slower than the cpu
+// device: they are opened only by name, or if cpu is not imported.)
 func Open(name string) (Device, error) {
 	all := backends()
 	if len(all) == 0 {
@@ -107,8 +106,7 @@ func Open(name string) (Device, error) {
 	return nil, fmt.Errorf("%w: %q%s: this program has the backends %s", ErrNoDevice, name, meant(name, known), strings.Join(known, ", "))
 }
 
-// meant guesses what a name of no device stands for: a word for any GPU, or a backend's
-// name written otherwise.
+// meant guesses which device an unknown name means: a word for any GPU, or a misspelt backend.
 func meant(name string, known []string) string {
 	plain := strings.ToLower(strings.TrimSpace(name))
 	guess := ""
@@ -142,7 +140,7 @@ func meant(name string, known []string) string {
 func openFirst(all []Backend) (Device, error) {
 	var errs []error
 	failed := func(b Backend, err error) { errs = append(errs, fmt.Errorf("%s: %w", b.Name(), err)) }
-	var processors []choice // of kind CPU, those of the backend cpu first
+	var processors []choice // of kind CPU, the backend cpu first
 	for _, b := range all {
 		infos, err := b.List()
 		if err != nil {

@@ -1,19 +1,18 @@
 package device
 
-// Sensors is implemented by devices whose driver says what the hardware does now.
+// Sensors is implemented by devices whose driver reports the current state of the hardware.
 type Sensors interface {
-	// Readings asks them. What they do not tell is no error: see there.
+	// Readings asks them. A missing value is not an error: see Readings.
 	Readings() Readings
 }
 
-// Readings are what a device's sensors say, each 0 where they do not tell.
+// Readings are the values of a device's sensors, each 0 if unknown.
 type Readings struct {
 	MHz       int // the clock of the cores
-	MemoryMHz int // and of the memory
+	MemoryMHz int // the clock of the memory
 	Celsius   int
 	Watts     float64
-	// HeldBack says why the clocks are lower than they might be (throttling), as
-	// "power cap". It is empty where nothing holds them back, and nil where the
-	// driver does not tell.
+	// HeldBack says why the clocks are lower than they could be (throttling), as "power cap". It
+	// is empty if nothing holds them back, and nil if unknown.
 	HeldBack []string
 }

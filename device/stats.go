@@ -11,18 +11,18 @@ type Stats struct {
 	Downloads      int64 // calls of Read that were accepted
 	PeerCopies     int64 // calls of CopyPeer that were accepted
 	Launches       int64 // calls of Copy, Fill, Convert and Take that had work to do
-	Waits          int64 // times that a call waited for work on the device; 0 where work is done by the call
+	Waits          int64 // times that a call waited for the device; 0 if calls do the work themselves
 	Live           int64 // in buffers that are not freed
 	Peak           int64 // the most that Live has been
 	Buffers        int64 // buffers that are not freed
-	Reserved       int64 // held from the driver: Live, rounding, and idle memory for later buffers
+	Reserved       int64 // allocated from the driver: Live, rounding, and idle memory for reuse
 }
 
 // Trimmer is implemented by devices that keep the memory of freed buffers for later ones.
 type Trimmer interface {
-	// Trim returns idle memory to the driver, and from the cpu device to the system. It does
-	// not wait: the memory of freed buffers stays while queued work may use it, which the
-	// queues' Wait ends. Stats.Reserved says how many bytes are left; without buffers and work
-	// it is Live. Later calls of Alloc must ask the driver again, which is slow.
+	// Trim returns idle memory to the driver, or on the cpu device to the system. It does not
+	// wait: queued work keeps the memory of freed buffers until the queues' Wait. Stats.Reserved
+	// says how many bytes are left; without buffers and work it equals Live. Later calls of Alloc
+	// must ask the driver again, which is slow.
 	Trim() error
 }

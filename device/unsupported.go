@@ -2,9 +2,8 @@ package device
 
 import "github.com/restride/restride/layout"
 
-// UnsupportedQueue answers ErrUnsupported to the operations of Queue that a device can do
-// without. Queues embed it and override what they have: they keep compiling when Queue
-// gets another operation.
+// UnsupportedQueue returns ErrUnsupported from the optional operations of Queue. Queues embed it
+// and override what they have, so they still compile when Queue gets another operation.
 type UnsupportedQueue struct{}
 
 func unsupported(op string) error {

@@ -2,17 +2,15 @@ package layout
 
 import "math"
 
-// Bitcast returns the layout of the same bits as elements of another width; widths are
-// in bits, and one divides the other. The rule is that of TensorFlow's bitcast: narrower
-// elements get a last axis, of the parts of an element with the low bits first, and
-// wider elements are made of such an axis, which goes.
+// Bitcast returns the layout of the same bits as elements of another width. Widths are in bits,
+// and one must divide the other. The rule is TensorFlow's bitcast: narrower elements get a new
+// last axis over the parts of each element, low bits first; wider elements merge such an axis.
 //
 //	[4,3]:{3,1}+2   of 32 bits   as 4 bits    [4,3,8]:{24,8,1}+16
 //	[4,8]:{16,1}+8  of 4 bits    as 32 bits   [4]:{2}+1
 //
-// A last axis of another extent is ErrInvalid. The error is ErrUnsupported where the
-// parts of a wider element do not lie beside each other, or would not begin on a
-// multiple of its width: in a contiguous copy they do.
+// A last axis of another extent is ErrInvalid. ErrUnsupported: the parts of a wider element are
+// not adjacent, or do not begin on a multiple of its width; in a contiguous copy they do.
 func (l Layout) Bitcast(from, to int) (out Layout, err error) {
 	switch {
 	case from <= 0 || to <= 0 || from%to != 0 && to%from != 0:
@@ -27,7 +25,7 @@ func (l Layout) Bitcast(from, to int) (out Layout, err error) {
 	return out, err
 }
 
-// narrow makes l the layout of elements that are each n of the given one.
+// narrow sets l to the layout of from with each element split into n.
 func (l *Layout) narrow(from *Layout, n int64) error {
 	shape := append(from.AppendDims(make(Shape, 0, from.rank+1)), n)
 	count, ok := product(shape)
@@ -43,14 +41,14 @@ func (l *Layout) narrow(from *Layout, n int64) error {
 	}
 	out := l.reset(len(shape), from.offset*n)
 	for i, a := range from.axes() {
-		out[i] = axis{a.dim, a.stride * n} // may wrap for an extent of 1 only, where any stride will do
+		out[i] = axis{a.dim, a.stride * n} // wraps only if the extent is 1, where any stride is right
 	}
 	out[from.rank] = axis{n, min(count, 1)}
 	return nil
 }
 
-// widen makes l the layout of elements of which the given one has n parts each along its
-// last axis.
+// widen sets l to the layout of from with the n parts of each element, along the last axis,
+// merged.
 func (l *Layout) widen(from *Layout, n int64) error {
 	axes := from.axes()
 	last := len(axes) - 1

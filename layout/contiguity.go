@@ -2,9 +2,8 @@ package layout
 
 import "math"
 
-// IsContiguous reports whether the elements lie in row-major order without
-// gaps, from whatever offset. Axes of extent 1 have no say; empty layouts are
-// contiguous.
+// IsContiguous reports whether the elements lie in row-major order without gaps, from any offset.
+// Axes of extent 1 do not matter; empty layouts are contiguous.
 func (l *Layout) IsContiguous() bool {
 	_, dense := l.density()
 	return dense
@@ -24,8 +23,7 @@ func (l *Layout) density() (count int64, dense bool) {
 	return count, dense || count == 0
 }
 
-// Extent returns the lowest and the highest position of any element; ok is
-// false for an empty layout, which has none.
+// Extent returns the lowest and the highest position; ok is false if the layout is empty.
 func (l *Layout) Extent() (lo, hi int64, ok bool) {
 	lo, hi = l.offset, l.offset
 	for _, a := range l.axes() {
@@ -47,8 +45,8 @@ func (l *Layout) Fits(n int64) bool {
 	return !ok || lo >= 0 && hi < n
 }
 
-// Rebase returns the layout shifted to start at another offset; that must not
-// take a position below 0 or beyond an int64.
+// Rebase returns the layout shifted to start at another offset. No position may become negative
+// or overflow an int64.
 func (l Layout) Rebase(offset int64) (Layout, error) {
 	err := l.rebase(offset)
 	return l, err
@@ -63,8 +61,7 @@ func (l *Layout) rebase(offset int64) error {
 	return nil
 }
 
-// IsBroadcast reports whether some element is repeated along an axis of
-// stride 0.
+// IsBroadcast reports whether an axis of stride 0 repeats an element.
 func (l *Layout) IsBroadcast() bool {
 	for _, a := range l.axes() {
 		if a.dim > 1 && a.stride == 0 {
@@ -74,9 +71,9 @@ func (l *Layout) IsBroadcast() bool {
 	return false
 }
 
-// Coalesce returns the layout with the fewest axes that visits the same
-// positions in the same order: axes of extent 1 are dropped and neighbours
-// merged where the outer one continues the inner one.
+// Coalesce returns the layout with the fewest axes that visits the same positions in the same
+// order: it drops axes of extent 1, and merges neighbours where the outer axis continues the
+// inner one.
 func (l Layout) Coalesce() Layout {
 	l.coalesce()
 	return l
@@ -101,13 +98,13 @@ func (l *Layout) coalesce() {
 	l.truncate(copy(axes, axes[k:]))
 }
 
-// run returns the longest run of axes, from axis i outwards, that walks in one
-// step, as one axis, and the axis that comes next.
+// run returns the longest run of axes, from axis i outwards, that acts as one axis with one step,
+// and the index of the next axis.
 func run(axes []axis, i int) (axis, int) {
 	a := axes[i]
 	for i--; i >= 0; i-- {
-		// That a.stride*a.dim may wrap does no harm: its remainder could equal
-		// the outer stride only if the two axes spanned more than an int64.
+		// a.stride*a.dim may wrap, harmlessly: the wrapped value could equal the outer stride
+		// only if the two axes spanned more than an int64.
 		switch outer := axes[i]; {
 		case outer.dim == 1:
 		case a.dim == 1:
@@ -125,7 +122,7 @@ func run(axes []axis, i int) (axis, int) {
 func (l *Layout) truncate(k int) {
 	switch {
 	case l.many == nil:
-		clear(l.few[k:l.rank]) // so that == sees nothing of them
+		clear(l.few[k:l.rank]) // == compares unused axes too
 	case k > inline:
 		*l.many = (*l.many)[:k]
 	default:

@@ -2,8 +2,7 @@ package layout
 
 import "fmt"
 
-// DType is an ONNX element type. Its number is the one that ONNX files use
-// (TensorProto.DataType), so that reading a file needs no translation.
+// DType is an ONNX element type. Its number is the one in ONNX files (TensorProto.DataType).
 type DType uint8
 
 // The 26 element types of ONNX, as of opset 25.
@@ -37,14 +36,13 @@ const (
 	Int2           DType = 26
 )
 
-// Bit is a single bit: what codes of 3, 5 and 6 bits, and planes of bits, are views of. It
-// is no ONNX type. Bits are copied and filled; they are no numbers, and are neither
-// converted nor taken.
+// Bit is a single bit, the element of views of 3-, 5- and 6-bit codes and of bit planes. It is
+// not an ONNX type. Bits can be copied and filled, but not converted or taken, as they are not
+// numbers.
 const Bit DType = 1 << 7
 
-// dtypes says all that layouts need to know of a type: its ONNX name, how many
-// bits an element has (0: no fixed width), and, for types below a byte, the
-// 8-bit type that holds one element a byte once unpacked.
+// dtypes describes each type: its ONNX name, its bits per element (0: no fixed width), and, for
+// types below a byte, the 8-bit type that holds one unpacked element per byte.
 var dtypes = [...]struct {
 	name      string
 	bits      uint8
@@ -90,7 +88,7 @@ func DTypes() []DType {
 // Valid reports whether t is one of the 26 element types.
 func (t DType) Valid() bool { return t > 0 && int(t) < len(dtypes) }
 
-// Storable reports whether memory can have elements of t: it is valid, or [Bit].
+// Storable reports whether memory can hold elements of t: whether it is valid, or [Bit].
 func (t DType) Storable() bool { return t.Valid() || t == Bit }
 
 // Bits returns the width of one element in bits: 1, 2, 4, 8, 16, 32, 64 or 128;
@@ -105,9 +103,8 @@ func (t DType) Bits() int {
 	return int(dtypes[t].bits)
 }
 
-// Container returns the 8-bit type that holds one element of a sub-byte type
-// per byte (Int4 and Int2: Int8; Uint4, Uint2 and Float4E2M1: Uint8), and
-// Invalid for Bit and for every type that is not below a byte.
+// Container returns the 8-bit type that holds one element of a sub-byte type per byte (Int4 and
+// Int2: Int8; Uint4, Uint2 and Float4E2M1: Uint8), and Invalid for all other types and Bit.
 func (t DType) Container() DType {
 	if !t.Valid() {
 		return Invalid
@@ -115,7 +112,7 @@ func (t DType) Container() DType {
 	return dtypes[t].container
 }
 
-// String returns ONNX's name for the type, such as "float" or "int4"; of Bit, "bit".
+// String returns ONNX's name of the type, such as "float" or "int4"; Bit is "bit".
 func (t DType) String() string {
 	switch {
 	case t == Bit:

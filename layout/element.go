@@ -6,9 +6,9 @@ import (
 	"unsafe"
 )
 
-// Element is a Go type with an ONNX element type of its own, or a type that is made of
-// one: int is Int64 (on 32-bit machines Int32). The element types without one (float16,
-// float8, int4, ...) can only be given as packed bytes.
+// Element is a Go type that corresponds to an ONNX element type, or has such an underlying type:
+// int is Int64 (on 32-bit machines Int32). Elements of the other types (float16, float8, int4,
+// ...) can only be given as packed bytes.
 type Element interface {
 	~bool | ~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint8 | ~uint16 | ~uint32 | ~uint64 |
 		~float32 | ~float64 | ~complex64 | ~complex128 | ~string
@@ -33,8 +33,8 @@ var kinds = [...]DType{
 	reflect.String: String,
 }
 
-// Plain returns the same memory as a slice of the built-in type that T is made of: a
-// []float32, a []string, and of ints an []int64.
+// Plain returns the same memory as a slice of T's built-in type, such as []float32 or []string;
+// for int it is []int64 (on 32-bit machines []int32).
 func Plain[T Element](values []T) any {
 	switch TypeOf[T]() {
 	case Bool:
@@ -71,12 +71,12 @@ func plain[U, T any](values []T) []U {
 	return unsafe.Slice((*U)(unsafe.Pointer(unsafe.SliceData(values))), len(values))
 }
 
-// Integer is a Go type of integers, such as extents or axes.
+// Integer is any integer type, for extents or axes.
 type Integer interface {
 	~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64
 }
 
-// ShapeOf returns extents of any integer type as a Shape: Reshape(ShapeOf(dims...)...).
+// ShapeOf converts extents of any integer type to a Shape: Reshape(ShapeOf(dims...)...).
 func ShapeOf[T Integer](dims ...T) Shape {
 	s := make(Shape, len(dims))
 	for i, d := range dims {
@@ -85,8 +85,7 @@ func ShapeOf[T Integer](dims ...T) Shape {
 	return s
 }
 
-// Ints returns integers of any type as ints: axes, as Permute and others take them, or a
-// Shape's extents.
+// Ints converts integers of any type to ints: axes, for Permute and others, or a Shape's extents.
 func Ints[T Integer](xs ...T) []int {
 	ints := make([]int, len(xs))
 	for i, x := range xs {

@@ -5,9 +5,8 @@ import (
 	"fmt"
 )
 
-// Every error that Restride returns for something the caller asked is of one
-// of two kinds; test for them with errors.Is. (What a driver reports is a third
-// kind, which package device defines.)
+// Every error that Restride returns for a call is of one of two kinds; test for them with
+// errors.Is. (Driver errors are a third kind, which package device defines.)
 var (
 	// ErrInvalid: the caller broke a rule; the same call is wrong everywhere.
 	ErrInvalid = errors.New("invalid")
@@ -15,11 +14,11 @@ var (
 	ErrUnsupported = errors.New("unsupported")
 )
 
-// ErrNeedsCopy is what Layout.Reshape returns when the new shape is right but
-// no strides can express it over the same memory.
+// ErrNeedsCopy: Layout.Reshape has a valid new shape, but no strides can express it over the same
+// memory.
 var ErrNeedsCopy = errors.New("layout: this reshape cannot be a view")
 
-// Error says which operation refused which call, and the rule that was broken.
+// Error says which operation refused which call, and the broken rule.
 type Error struct {
 	Kind error  // ErrInvalid or ErrUnsupported
 	Op   string // the operation, e.g. "Permute" or "Reshape-14"
@@ -36,8 +35,8 @@ func Errorf(kind error, op, format string, args ...any) error {
 	return &Error{Kind: kind, Op: op, Msg: fmt.Sprintf(format, args...)}
 }
 
-// Named returns err under the name of the operation that the caller asked for,
-// in place of the inner one that found the fault. nil stays nil.
+// Named returns err with op, the operation that the caller asked for, in place of the inner one
+// that found the fault. nil stays nil.
 func Named(op string, err error) error {
 	if err == nil {
 		return nil

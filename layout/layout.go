@@ -13,14 +13,13 @@ const inline = 8
 //
 //	position = offset + index[0]*stride[0] + ... + index[r-1]*stride[r-1]
 //
-// Positions, offset and strides count elements, not bytes, so that a 4-bit
-// tensor may start at any nibble. Strides may be zero (broadcast) or negative
-// (reversed). A Layout is an immutable value; the zero Layout is a scalar at
-// position 0.
+// Positions, offset and strides count elements, not bytes, so that a 4-bit tensor may start at
+// any nibble. Strides may be zero (broadcast) or negative (reversed). A Layout is an immutable
+// value; the zero Layout is a scalar at position 0.
 //
-// Every Layout keeps these promises, checked where it is made: its rank is at most
-// [MaxRank], its element count fits an int64, and no position is negative or
-// overflows. An empty layout has strides 0.
+// Every Layout keeps these promises, which are checked when it is made: its rank is at most
+// [MaxRank], its element count fits an int64, and no position is negative or overflows. An empty
+// layout has strides 0.
 type Layout struct {
 	offset int64
 	rank   int
@@ -28,7 +27,7 @@ type Layout struct {
 	many   *[]axis // the axes when rank > inline
 }
 
-// axis is one axis of a layout: how many indices, how far apart.
+// axis is one axis of a layout: its extent and stride.
 type axis struct{ dim, stride int64 }
 
 // Methods that read a layout have a pointer receiver, for a copy of 152 bytes costs
@@ -36,8 +35,8 @@ type axis struct{ dim, stride int64 }
 // chained, and are one line around a worker with pointers: the compiler inlines them,
 // and a layout is then copied once in and once out.
 
-// reset makes l, which must be the zero Layout, one of the given rank with
-// all axes zero, and returns the axes to be filled.
+// reset sets l, which must be the zero Layout, to the given rank with all axes zero, and returns
+// the axes to be filled.
 func (l *Layout) reset(rank int, offset int64) []axis {
 	l.rank, l.offset = rank, offset
 	if rank > inline {
@@ -48,13 +47,13 @@ func (l *Layout) reset(rank int, offset int64) []axis {
 	return l.few[:rank]
 }
 
-// fail makes l the zero Layout again, and the error.
+// fail resets l to the zero Layout, and returns the error.
 func (l *Layout) fail(op, format string, args ...any) error {
 	*l = Layout{}
 	return Errorf(ErrInvalid, op, format, args...)
 }
 
-// axes gives access to the axes, wherever they are.
+// axes returns the axes, wherever they are stored.
 func (l *Layout) axes() []axis {
 	if l.many != nil {
 		return *l.many
@@ -62,7 +61,7 @@ func (l *Layout) axes() []axis {
 	return l.few[:l.rank]
 }
 
-// own makes sure that nobody else holds the axes, so that they may be written.
+// own makes sure that l shares its axes with no other layout, so that they may be written.
 func (l *Layout) own() []axis {
 	if l.many != nil {
 		many := slices.Clone(*l.many)
@@ -71,8 +70,7 @@ func (l *Layout) own() []axis {
 	return l.axes()
 }
 
-// Contiguous returns the row-major layout of a shape, without gaps, from
-// position 0.
+// Contiguous returns the row-major layout of a shape, without gaps, at position 0.
 func Contiguous(dims ...int64) (l Layout, err error) {
 	err = l.contiguous(dims)
 	return l, err
@@ -127,7 +125,7 @@ func (l *Layout) strided(dims Shape, strides []int64, offset int64) error {
 	lo, hi := offset, offset
 	for i, stride := range strides {
 		axes[i] = axis{dims[i], stride}
-		// The far end of axis i, from the near one.
+		// The distance between the two ends of axis i.
 		over, span := bits.Mul64(uint64(dims[i]-1), magnitude(stride))
 		if over != 0 || span > 1<<63-1 {
 			return refuse("a position overflows int64")

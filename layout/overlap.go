@@ -2,19 +2,19 @@ package layout
 
 import "slices"
 
-// searchBudget bounds the overlap tests, which are hard in general (bounded
-// subset sum). Slices of one tensor need a few steps.
+// searchBudget bounds the overlap tests, which are hard in general (bounded subset sum). Slices
+// of one tensor need only a few steps.
 const searchBudget = 1 << 14
 
-// Overlaps reports whether two layouts over the same memory share a position.
-// It is exact but for contrived strides, where it says true when in doubt.
+// Overlaps reports whether two layouts over the same memory share a position. It is exact except
+// for contrived strides, where it returns true if in doubt.
 func (l *Layout) Overlaps(m *Layout) bool {
 	lLo, lHi, ok1 := l.Extent()
 	mLo, mHi, ok2 := m.Extent()
 	if !ok1 || !ok2 || lHi < mLo || mHi < lLo {
 		return false
 	}
-	// lLo + sum |s|x = mHi - sum |t|y, each x and y counted from its near end.
+	// Solve lLo + sum |s|x = mHi - sum |t|y, each x and y counted from its near end.
 	var room [2 * inline]term
 	eq := equation(room[:0])
 	for _, a := range l.axes() {
@@ -27,14 +27,14 @@ func (l *Layout) Overlaps(m *Layout) bool {
 	return eq.solvable(uint64(mHi-lLo), &budget)
 }
 
-// SelfOverlaps reports whether two different indices share a position, so that
-// the layout cannot be written to in any order. Exact as Overlaps is.
+// SelfOverlaps reports whether two different indices share a position, so that the order of
+// writes matters. It is as exact as Overlaps.
 func (l *Layout) SelfOverlaps() bool {
 	count, dense := l.density()
 	return count > 1 && !dense && !l.nested() && l.interleaves()
 }
 
-// interleaves is SelfOverlaps where it is not plain.
+// interleaves is SelfOverlaps for layouts that the quick tests do not decide.
 func (l *Layout) interleaves() bool {
 	// Two indices that differ first along axis k: sum s*e = 0 where e, the
 	// difference, is 1..d-1 on axis k, -(d-1)..d-1 on the axes inside it, and 0
@@ -65,8 +65,8 @@ func (l *Layout) interleaves() bool {
 	return false
 }
 
-// nested reports, at a glance, that each axis steps over all that the axes of
-// smaller stride cover: positions are then distinct.
+// nested is a quick test: it reports whether each axis steps over everything that the axes of
+// smaller stride cover, so that positions are distinct.
 func (l *Layout) nested() bool {
 	var room [inline]axis
 	sorted := room[:0]
@@ -90,17 +90,17 @@ func (l *Layout) nested() bool {
 	return true
 }
 
-// equation is sum a[i]*x[i] = target with 0 <= x[i] <= u[i]; terms are kept by
-// falling coefficient.
+// equation is sum a[i]*x[i] = target with 0 <= x[i] <= u[i]; terms are sorted by falling
+// coefficient.
 type equation []term
 
 type term struct {
 	a, u  uint64
 	gcd   uint64 // of this and all smaller coefficients
-	reach uint64 // the sum at its largest, over this and all smaller terms
+	reach uint64 // the largest sum of this and all smaller terms
 }
 
-// add puts a term in its place; those of one coefficient count as one.
+// add inserts a term in order; it merges terms of equal coefficient.
 func (e equation) add(a, u uint64) equation {
 	if a == 0 || u == 0 {
 		return e
@@ -115,12 +115,11 @@ func (e equation) add(a, u uint64) equation {
 	return slices.Insert(e, i, term{a: a, u: u})
 }
 
-// solvable splits the terms where it can, and searches what cannot be split.
+// solvable splits the terms if it can, and searches otherwise.
 //
-// Let g divide every larger coefficient, while the smaller terms reach less than
-// 2g. Then the smaller terms must make target%g, or g more than that, and the
-// larger ones the rest: two small problems for one large one. Slices of one
-// tensor split so at each of its axes.
+// If g divides every larger coefficient, and the smaller terms reach less than 2g, the smaller
+// terms must sum to target%g, or to g more, and the larger ones to the rest: two small problems
+// in place of a large one. Slices of one tensor split like this at each of their axes.
 func (e equation) solvable(target uint64, budget *int) bool {
 	gcd, reach := uint64(0), uint64(0)
 	for i := len(e) - 1; i >= 0; i-- {
@@ -148,7 +147,7 @@ func (e equation) solvable(target uint64, budget *int) bool {
 	return search(e, target, budget)
 }
 
-// divisor is the greatest that both have.
+// divisor returns the greatest common divisor.
 func divisor(a, b uint64) uint64 {
 	for b != 0 {
 		a, b = b, a%b
@@ -156,8 +155,8 @@ func divisor(a, b uint64) uint64 {
 	return a
 }
 
-// search tries the largest coefficient first; what is left for the others
-// bounds how often it can be taken.
+// search tries the largest coefficient first; the reach of the others bounds how often it can be
+// used.
 func search(terms []term, target uint64, budget *int) bool {
 	if target == 0 {
 		return true
@@ -174,11 +173,10 @@ func search(terms []term, target uint64, budget *int) bool {
 		least = (target-rest-1)/t.a + 1
 	}
 	if period := terms[1].a / t.gcd; len(terms) == 2 && period <= most {
-		least = max(least, most-period+1) // what is left for the last recurs
+		least = max(least, most-period+1) // the remainder for the last term repeats
 	}
 	for x := most; x >= least; x-- {
-		// Each step counts, also one that the tests above end at once: extents
-		// may be near 2^63.
+		// Each step counts, even if the tests above end it at once: extents may be near 2^63.
 		if *budget--; *budget < 0 {
 			return true // in doubt
 		}

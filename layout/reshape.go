@@ -1,15 +1,14 @@
 package layout
 
-// Reshape gives the elements, in row-major order of l, new extents over the
-// same memory. The element counts must match (see InferReshape for -1 and 0).
-// Where no strides can express the new shape, the error is ErrNeedsCopy.
+// Reshape gives the elements, in row-major order of l, new extents over the same memory. The
+// element counts must match (see InferReshape for -1 and 0). If no strides can express the new
+// shape, the error is ErrNeedsCopy.
 //
-// Axes can be split anywhere, and merged wherever walking one after the other
-// is walking in one constant step:
+// Axes can be split anywhere, and merged if the merged axis has one constant step:
 //
 //	[2,3,4]:{12,4,1}  to [6,4]   {4,1}    merged
 //	[2,3,4]:{12,4,1}  to [2,12]  {12,1}   merged
-//	[3,2,4]:{4,12,1}  to [6,4]   needs a copy: 0,12,4,16,... is no one step
+//	[3,2,4]:{4,12,1}  to [6,4]   needs a copy: 0,12,4,16,... has no constant step
 func (l Layout) Reshape(shape ...int64) (out Layout, err error) {
 	err = out.reshape(&l, shape)
 	return out, err
@@ -30,7 +29,7 @@ func (l *Layout) reshape(from *Layout, shape []int64) error {
 // refit is reshape to a shape that is known to have the same n elements.
 func (l *Layout) refit(from *Layout, shape []int64, n int64, dense bool) error {
 	out := l.reset(len(shape), from.offset)
-	if dense { // what most tensors are: it needs no walk over runs
+	if dense { // most tensors: no walk over runs
 		rowMajor(out, shape, n)
 		return nil
 	}
@@ -56,9 +55,9 @@ func (l *Layout) refit(from *Layout, shape []int64, n int64, dense bool) error {
 	return nil
 }
 
-// Flatten returns the layout as a matrix: axes before axis are the rows, the
-// others the columns; axis lies in [-rank, rank], and both may be empty
-// products, which are 1. ErrNeedsCopy as for Reshape.
+// Flatten returns the layout as a matrix: the axes before axis are the rows, the others the
+// columns. axis is in [-rank, rank]; without axes, rows or columns are 1. Errors include
+// ErrNeedsCopy, as for Reshape.
 func (l Layout) Flatten(axis int) (out Layout, err error) {
 	err = out.flatten(&l, axis)
 	return out, err
@@ -74,7 +73,7 @@ func (l *Layout) flatten(from *Layout, axis int) error {
 	return l.refit(from, []int64{rows, cols}, n, dense)
 }
 
-// FlattenShape returns the extents that Flatten gives a shape.
+// FlattenShape returns the extents of Flatten's result.
 func FlattenShape(op string, s Shape, axis int) (rows, cols int64, err error) {
 	if axis < -len(s) || axis > len(s) {
 		return 0, 0, Errorf(ErrInvalid, op, "axis %d is outside [%d,%d] of shape %v", axis, -len(s), len(s), s.Clone())

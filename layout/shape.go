@@ -9,12 +9,11 @@ import (
 	"strings"
 )
 
-// MaxRank is the highest rank, which is numpy's as well.
+// MaxRank is the highest rank, the same as numpy's.
 const MaxRank = 64
 
-// Shape is the extent of a tensor along each axis, outermost first. The empty
-// shape is a scalar's: it has one element. Any axis may have extent 0; the
-// tensor then has no elements.
+// Shape is the extent of a tensor along each axis, outermost first. The empty shape is a scalar,
+// with one element. Any axis may have extent 0; the tensor then has no elements.
 type Shape []int64
 
 // Count returns the number of elements. It is an error if an extent is
@@ -27,8 +26,8 @@ func (s Shape) Count() (int64, error) {
 	return n, nil
 }
 
-// Bytes returns how many bytes the elements take when packed without gaps:
-// ceil(Count*bits/8). Strings have no such size: ErrUnsupported.
+// Bytes returns the size in bytes of the elements when packed without gaps: ceil(Count*bits/8).
+// Strings have no such size: ErrUnsupported.
 func (s Shape) Bytes(t DType) (int64, error) {
 	n, err := s.Count()
 	if err != nil {
@@ -47,8 +46,8 @@ func (s Shape) Bytes(t DType) (int64, error) {
 	return b, nil
 }
 
-// PackedBytes returns ceil(n*width/8), the bytes of n elements of width bits
-// each; false if that overflows, if n is negative, or if width is not positive.
+// PackedBytes returns ceil(n*width/8), the size in bytes of n elements of width bits each; false
+// if that overflows, n is negative, or width is not positive.
 func PackedBytes(n int64, width int) (int64, bool) {
 	if n < 0 || width <= 0 {
 		return 0, false
@@ -65,12 +64,12 @@ func (s Shape) Equal(t Shape) bool { return slices.Equal(s, t) }
 // Clone returns a copy.
 func (s Shape) Clone() Shape { return slices.Clone(s) }
 
-// shownAxes is how many axes String writes: an error message may hold a shape
-// from a hostile file.
+// shownAxes is the most axes that String writes: an error message may hold a shape from a hostile
+// file.
 const shownAxes = 32
 
-// String writes the shape as [2,3,4]; a scalar's is []. Of very many axes it
-// writes the first few, and how many there are.
+// String writes the shape as [2,3,4]; a scalar is []. For very many axes it writes the first few
+// and the number of axes.
 func (s Shape) String() string {
 	var b strings.Builder
 	b.WriteByte('[')
@@ -88,9 +87,8 @@ func (s Shape) String() string {
 	return b.String()
 }
 
-// product multiplies extents; false if they are more than MaxRank, if one is negative
-// or the result does not fit. A zero extent makes the product zero, however large the
-// others are.
+// product multiplies extents; false if there are more than MaxRank, one is negative, or the
+// result does not fit. A zero extent makes the product zero, however large the others are.
 func product(dims []int64) (int64, bool) {
 	if len(dims) > MaxRank {
 		return 0, false
@@ -122,13 +120,13 @@ func rankRule(rank int) string {
 	return "rank " + strconv.Itoa(rank) + " exceeds the highest, " + strconv.Itoa(MaxRank)
 }
 
-// InferReshape resolves a requested shape against the shape in, by the rule
-// that ONNX Reshape and oneDNN StaticReshape share, and appends it to out:
+// InferReshape resolves a requested shape against the shape in, by the rule that ONNX Reshape and
+// oneDNN StaticReshape share, and appends it to out:
 //
 //   - at most one extent is -1: it is computed from the element count;
-//   - 0 copies in's extent at the same position, which must exist, if
-//     zeroCopies is set (ONNX: allowzero=0; oneDNN: special_zero=true);
-//     otherwise 0 is an empty axis, and cannot go with a -1;
+//   - 0 copies in's extent at the same position, which must exist, if zeroCopies is set (ONNX:
+//     allowzero=0; oneDNN: special_zero=true); otherwise 0 is an empty axis, and cannot be
+//     combined with a -1;
 //   - the element counts must match.
 //
 // op names the operator in errors.
@@ -185,8 +183,8 @@ func InferReshape(out []int64, op string, in, want Shape, zeroCopies bool) (Shap
 	return out, nil
 }
 
-// Broadcast returns the shape that a and b broadcast to together, by numpy's
-// and ONNX's rule: aligned at the last axis, extents must be equal or 1.
+// Broadcast returns the common shape of a and b after broadcasting, by numpy's and ONNX's rule:
+// aligned at the last axis, extents must be equal or 1.
 func Broadcast(a, b Shape) (Shape, error) {
 	if len(a) < len(b) {
 		a, b = b, a
@@ -208,8 +206,7 @@ func Broadcast(a, b Shape) (Shape, error) {
 	return out, nil
 }
 
-// Axis resolves an axis that may count from the end: it must lie in
-// [-rank, rank-1].
+// Axis resolves an axis that may count from the end: it must be in [-rank, rank-1].
 func Axis(op string, axis, rank int) (int, error) {
 	if axis < -rank || axis >= rank {
 		return 0, Errorf(ErrInvalid, op, "axis %d is outside [%d,%d] of rank %d", axis, -rank, rank-1, rank)

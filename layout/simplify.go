@@ -1,15 +1,14 @@
 package layout
 
-// Simplify rewrites a walk over layouts of one shape, the first of them the
-// destination's, as the same walk over the fewest axes: axes of extent 1 are dropped,
-// the others are ordered by the destination's strides with the smallest last and
-// walked so that these are not negative, and neighbours are merged where all layouts
-// allow that. The walk visits the same positions together, in another order. That
-// over no elements gets the shape [0]. The sides are different variables.
+// Simplify rewrites layouts of one shape, destination first, to the fewest axes that visit the
+// same positions together, in another order. It drops axes of extent 1, reverses axes and sorts
+// them so that the destination's strides are nonnegative with the smallest last, and merges
+// neighbours where all layouts allow it. Empty layouts get the shape [0]. The sides must be
+// different variables.
 func Simplify(sides ...*Layout) { simplify(false, sides) }
 
-// Merge is Simplify, but that indices keep their order: axes are merged, and neither
-// exchanged nor reversed.
+// Merge is Simplify in the original index order: it merges axes, but neither exchanges nor
+// reverses them.
 func Merge(sides ...*Layout) { simplify(true, sides) }
 
 func simplify(inOrder bool, sides []*Layout) {
@@ -71,15 +70,15 @@ func simplify(inOrder bool, sides []*Layout) {
 	}
 }
 
-// loop is an axis of a walk.
+// loop is an axis of the walk over all sides.
 type loop struct {
 	axis      int
 	dim, step int64 // step: the destination's
-	back      bool  // it is walked from its far end
+	back      bool  // walked from its far end
 	ends      bool  // it does not merge with the loop inside it
 }
 
-// of returns the loop's step in one of the layouts, whose axes are given.
+// of returns the loop's step in a layout with the given axes.
 func (x *loop) of(axes []axis) int64 {
 	if x.back {
 		return -axes[x.axis].stride
@@ -87,15 +86,14 @@ func (x *loop) of(axes []axis) int64 {
 	return axes[x.axis].stride
 }
 
-// Widen rewrites a simplified copy of width-bit elements over the widest elements,
-// up to limit bits, in which both sides can be expressed: an innermost run that is
-// dense on both sides becomes fewer, wider elements where every extent, stride and
-// offset allows. It returns the new width. Positions of wide elements are multiples
-// of their own width: a buffer that starts on a limit-bit boundary keeps every access
-// aligned. A width of 0, which strings have, is never widened.
+// Widen rewrites a simplified copy of width-bit elements to the widest elements, up to limit
+// bits, that can express both sides: an innermost run that is dense on both sides becomes fewer,
+// wider elements if every extent, stride and offset allows it. It returns the new width.
+// Positions of wide elements are multiples of their own width: a buffer that starts on a
+// limit-bit boundary keeps every access aligned. Strings, of width 0, are never widened.
 //
-// The sides are dst and src; more, if there are any, are of what belongs to elements
-// and does not widen, such as indices: elements that become one have it in common.
+// The sides are dst and src. Any further sides are for data that belongs to elements and is not
+// widened, such as indices: elements that are merged must share it.
 func Widen(width, limit int, sides ...*Layout) int {
 	dst, src, more := sides[0], sides[1], sides[2:]
 	for width > 0 && 2*width <= limit && halvable(dst) && halvable(src) && repeated(more) {
@@ -106,16 +104,16 @@ func Widen(width, limit int, sides ...*Layout) int {
 		}
 		width *= 2
 		if dst.axes()[dst.rank-1].dim == 1 {
-			// The run is one wide element now: its axis says nothing more. What
-			// is next may be dense in wide elements.
+			// The run is one wide element: drop its axis. The next axis may be dense in wide
+			// elements.
 			Simplify(sides...)
 		}
 	}
 	return width
 }
 
-// halvable reports whether pairs of neighbours along the last axis can be taken
-// as one element of twice the width.
+// halvable reports whether pairs of neighbours along the last axis can be merged to one element
+// of twice the width.
 func halvable(l *Layout) bool {
 	axes := l.axes()
 	last := len(axes) - 1
@@ -130,7 +128,7 @@ func halvable(l *Layout) bool {
 	return true
 }
 
-// repeated reports whether layouts repeat an element along their last axis.
+// repeated reports whether all layouts repeat an element along their last axis.
 func repeated(layouts []*Layout) bool {
 	for _, l := range layouts {
 		if l.axes()[l.rank-1].stride != 0 {

@@ -1,9 +1,8 @@
 package layout
 
-// Tile repeats the elements along each axis i repeats[i] times, one whole after the
-// other, as ONNX Tile and numpy's tile do. The result, in which repeats are axes of
-// stride 0 of their own, is to be reshaped to the extents that are appended to dims. op
-// names the operation in errors.
+// Tile repeats the layout repeats[i] times along each axis i, as ONNX Tile and numpy's tile do.
+// The repeats are separate axes of stride 0: the caller reshapes the result to the extents that
+// are appended to dims. op names the operation in errors.
 //
 //	[2,3]:{3,1} by 2,1   [2,2,3]:{0,3,1}, to be [4,3]
 func (l Layout) Tile(op string, repeats, dims []int64) (Layout, []int64, error) {
@@ -41,8 +40,8 @@ func (l Layout) Tile(op string, repeats, dims []int64) (Layout, []int64, error) 
 	return out, dims, err
 }
 
-// Repeat repeats each element along an axis n times in a row, as numpy's repeat does. As
-// with Tile, the result is to be reshaped to the extents that are returned with it.
+// Repeat repeats each element along an axis n times in a row, as numpy's repeat does. As with
+// Tile, the caller reshapes the result to the extents that are returned with it.
 //
 //	[2,3]:{3,1} along axis 1, twice   [2,3,2]:{3,1,0}, to be [2,6]
 func (l Layout) Repeat(op string, axis int, n int64) (Layout, []int64, error) {

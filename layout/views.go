@@ -47,10 +47,9 @@ func (l *Layout) reverse(from *Layout) {
 	}
 }
 
-// Slice keeps every step-th element of an axis from start up to, and without,
-// end. It follows ONNX Slice: negative start and end count from the end of the
-// axis, out-of-range ones are clamped, a negative step walks backwards. Step 0
-// is an error.
+// Slice keeps every step-th element of an axis from start up to, but not including, end. It
+// follows ONNX Slice: negative start and end count from the end of the axis, values out of range
+// are clamped, and a negative step walks backwards. Step 0 is an error.
 func (l Layout) Slice(axis int, start, end, step int64) (Layout, error) {
 	err := l.slice(axis, start, end, step)
 	return l, err
@@ -74,8 +73,7 @@ func (l *Layout) slice(at int, start, end, step int64) error {
 	return nil
 }
 
-// SliceAxes is Slice along each of the listed axes, one after the other, in one
-// pass; nil steps are all 1.
+// SliceAxes applies Slice to each of the listed axes in order, in one pass; nil steps are all 1.
 func (l Layout) SliceAxes(axes []int, starts, ends, steps []int64) (Layout, error) {
 	err := l.sliceAxes(axes, starts, ends, steps)
 	return l, err
@@ -116,8 +114,7 @@ func (l *Layout) sliceAxes(list []int, starts, ends, steps []int64) error {
 	return nil
 }
 
-// cut slices one axis of l, which l must own, and reports whether anything is
-// left of it.
+// cut slices one axis of l, which l must own, and reports whether any elements are left.
 func (l *Layout) cut(a *axis, start, end, step int64) bool {
 	first, n := clampSlice(a.dim, start, end, step)
 	a.dim = n
@@ -138,8 +135,7 @@ func (l *Layout) emptied(axes []axis) {
 	}
 }
 
-// clampSlice returns the first index that a slice of an axis takes and how
-// many it takes.
+// clampSlice returns the first index of a slice of an axis, and the number of its elements.
 func clampSlice(dim, start, end, step int64) (first, n int64) {
 	if start < 0 {
 		start += dim
@@ -164,9 +160,8 @@ func clampSlice(dim, start, end, step int64) (first, n int64) {
 	return start, int64(gap/magnitude(step)) + 1
 }
 
-// Expand broadcasts to the given extents, aligned at the last axis: an extent
-// of 1 is repeated (with stride 0), any other must already be the same. Leading
-// axes may be added.
+// Expand broadcasts to the given extents, aligned at the last axis: an extent of 1 is repeated
+// (with stride 0), any other must be equal. Leading axes may be added.
 func (l Layout) Expand(shape ...int64) (out Layout, err error) {
 	err = out.expand(&l, shape)
 	return out, err
@@ -199,8 +194,8 @@ func (l *Layout) expand(from *Layout, shape []int64) error {
 	return nil
 }
 
-// Squeeze removes axes of extent 1: the listed ones, or all of them if none is
-// listed. It is an error to list an axis of another extent, or one twice.
+// Squeeze removes the listed axes, which must have extent 1, or without arguments all axes of
+// extent 1. It is an error to list an axis twice.
 func (l Layout) Squeeze(axes ...int) (out Layout, err error) {
 	err = out.squeeze(&l, axes)
 	return out, err
@@ -241,8 +236,8 @@ func (l *Layout) squeeze(from *Layout, list []int) error {
 	return nil
 }
 
-// Unsqueeze inserts axes of extent 1 so that they stand at the listed places
-// of the result. It is an error to list a place twice or out of range.
+// Unsqueeze inserts axes of extent 1 at the listed places of the result. It is an error to list a
+// place twice or out of range.
 func (l Layout) Unsqueeze(axes ...int) (out Layout, err error) {
 	err = out.unsqueeze(&l, axes)
 	return out, err
@@ -268,7 +263,7 @@ func (l *Layout) unsqueeze(from *Layout, list []int) error {
 	k := 0
 	for i := range out {
 		if added.has(i) {
-			out[i].dim = 1 // with one index only, any stride will do: 0
+			out[i].dim = 1 // any stride is right: use 0
 		} else {
 			out[i] = axes[k]
 			k++
@@ -277,8 +272,7 @@ func (l *Layout) unsqueeze(from *Layout, list []int) error {
 	return nil
 }
 
-// failAxis says what is wrong with an axis of a list: out of range, or there
-// before.
+// failAxis returns the error of an axis in a list: out of range, or listed twice.
 func (l *Layout) failAxis(op string, from *Layout, axis, rank int) error {
 	rule := "is listed twice"
 	switch {
@@ -290,7 +284,7 @@ func (l *Layout) failAxis(op string, from *Layout, axis, rank int) error {
 	return l.fail(op, "%v: axis %d %s", from.Shape(), axis, rule)
 }
 
-// axisSet is a set of axes, a bit each.
+// axisSet is a set of axes, one bit each.
 type axisSet uint64
 
 func (s axisSet) has(i int) bool { return s>>uint(i)&1 != 0 }

@@ -13,22 +13,19 @@ func (d *definition) axes(dst []int, axes []int64, rank int) ([]int, error) {
 }
 
 // axis resolves an axis that may count from the end. It refuses an axis beyond last or
-// before the first. From opset 11 on, ONNX lets all operators count from the end.
+// before the first. ONNX's text lets all operators count from the end from opset 11 on; its
+// reference does so in all versions, except for Flatten, whose text and checks give a range.
 func (d *definition) axis(axis int64, rank, last int) (int, error) {
 	low := -int64(rank)
-	if d.since < 11 {
+	if d.since < 11 && d.op == "Flatten" {
 		if low = 0; axis < 0 {
-			if versions := operators[d.op]; versions[len(versions)-1].since < 11 {
-				return 0, d.invalid("axis %d is negative; %s does not allow that", axis, d.op)
-			}
-			return 0, d.invalid("axis %d is negative; %s allows that from opset 11", axis, d.op)
+			return 0, d.invalid("axis %d is negative; Flatten allows that from opset 11", axis)
 		}
 	}
 	return d.axisFrom(axis, low, rank, last)
 }
 
-// axisFrom is axis for operators that count from the end in other versions: it refuses an
-// axis outside [low, last].
+// axisFrom is axis with an explicit lower limit: it refuses an axis outside [low, last].
 func (d *definition) axisFrom(axis, low int64, rank, last int) (int, error) {
 	switch {
 	case axis >= low && axis <= int64(last):

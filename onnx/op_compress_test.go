@@ -83,7 +83,7 @@ func TestCompressErrors(t *testing.T) {
 		{11, 4, axis(1), "4 conditions for 3 elements"},
 		{11, 7, nil, "7 conditions for 6 elements"},
 		{11, 2, axis(2), "axis 2 is outside [-2,1]"},
-		{9, 2, axis(-1), "axis -1 is negative"},
+		{9, 2, axis(-3), "axis -3 is outside [-2,1]"},
 	} {
 		_, err := runCompress(x, c.v, make([]bool, c.n), c.axis)
 		require.ErrorIs(t, err, device.ErrInvalid, c.says)

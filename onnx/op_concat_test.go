@@ -54,7 +54,7 @@ func TestConcatErrors(t *testing.T) {
 		{13, 0, []*tensor.Tensor{a, flat}, "as many axes"},
 		{13, 0, []*tensor.Tensor{a, long}, "input 1 is int64[2,2]; input 0 is int32[2,2]: they must be of one type"},
 		{13, 2, []*tensor.Tensor{a, a}, "axis 2 is outside [-2,1]"},
-		{4, -1, []*tensor.Tensor{a, a}, "Concat allows that from opset 11"},
+		{4, -3, []*tensor.Tensor{a, a}, "axis -3 is outside [-2,1]"},
 		{1, 0, []*tensor.Tensor{a, a}, "type int32 is not allowed; Concat allows it from opset 4"},
 		{13, 0, []*tensor.Tensor{a, nil}, "input 1 is missing"},
 		{13, 0, []*tensor.Tensor{scalar}, "the tensor has no axes"},

@@ -84,8 +84,9 @@ func TestSqueezeRules(t *testing.T) {
 		{11, []int64{1, 3, 1}, []int64{}, []int64{3}, ""},
 		{1, []int64{1, 3, 1}, []int64{}, []int64{3}, ""},
 
-		{1, []int64{1, 3, 1}, []int64{-1}, nil, "axis -1 is negative; Squeeze allows that from opset 11"},
-		{10, []int64{1, 3, 1}, []int64{-1}, nil, "Squeeze allows that from opset 11"},
+		{1, []int64{1, 3, 1}, []int64{-1}, []int64{1, 3}, ""},
+		{10, []int64{1, 3, 1}, []int64{-3}, []int64{3, 1}, ""},
+		{10, []int64{1, 3, 1}, []int64{-4}, nil, "axis -4 is outside [-3,2]"},
 		{11, []int64{1, 3, 1}, []int64{1}, nil, "axis 1 has extent 3, not 1"},
 		{11, []int64{1, 0, 1}, []int64{1}, nil, "axis 1 has extent 0, not 1"},
 		{11, []int64{1, 3, 1}, []int64{0, -3}, nil, "axis -3 is listed twice"},
@@ -111,7 +112,7 @@ func TestUnsqueezeRules(t *testing.T) {
 		{25, []int64{2, 3}, []int64{}, []int64{2, 3}, ""},
 		{25, []int64{2}, []int64{1, 2, 3, 4, 5, 6, 7, 8, 9}, []int64{2, 1, 1, 1, 1, 1, 1, 1, 1, 1}, ""},
 
-		{1, []int64{2, 3}, []int64{-1}, nil, "axis -1 is negative; Unsqueeze allows that from opset 11"},
+		{1, []int64{2, 3}, []int64{-1}, []int64{2, 3, 1}, ""},
 		{11, []int64{2, 3}, []int64{0, 0}, nil, "axis 0 is listed twice"},
 		{13, []int64{2, 3}, []int64{0, -4}, nil, "axis -4 is listed twice"},
 		{13, []int64{2, 3}, []int64{3}, nil, "axis 3 is outside [-3,2]"},

@@ -14,7 +14,7 @@ type hostIndices struct {
 	t   layout.DType
 }
 
-// read returns an index, from 0 on; false if it is out of range.
+// read resolves the index at a position, counted from 0; ok is false if it is out of range.
 func (h hostIndices) read(position int64, x *layout.Index) (i, index int64, ok bool) {
 	if position += x.Offset; h.t == layout.Int64 {
 		index = int64(binary.LittleEndian.Uint64(h.raw[8*position:]))
@@ -25,11 +25,11 @@ func (h hostIndices) read(position int64, x *layout.Index) (i, index int64, ok b
 	return i, index, ok
 }
 
-// asView returns the layout of the result, if strides can express it: if each
-// index goes on by the same step along each axis. Indices that are out of range
-// are refused; if others do not look for them, none is left out.
+// asView returns the layout of the result if strides can express it: if, along each axis, each
+// index advances by a constant step. Indices out of range are errors. If no other code checks the
+// indices (othersLook is false), asView checks all of them.
 func (g *gathering) asView(h hostIndices, at *layout.Layout, othersLook bool) (l layout.Layout, ok bool, err error) {
-	// Along axes where at repeats its elements there is nothing to look at.
+	// Along axes where at repeats its elements there is nothing to check.
 	var axes []int
 	var dims, strides []int64
 	for i, n := range g.shape {

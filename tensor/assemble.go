@@ -10,28 +10,27 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// A Part sets some elements of a tensor in Assemble and Overwrite: to those of Src, to
-// others of the tensor itself (From), or all to Fill.
+// A Part sets some elements of a tensor in Assemble and Overwrite: to the elements of Src, to
+// other elements of the tensor itself (From), or all to Fill.
 type Part struct {
-	// Into takes the layout of the whole to that of the elements that the part
-	// sets. nil: all of them.
+	// Into maps the layout of the whole to the layout of the elements that the part sets. nil:
+	// all elements.
 	Into func(whole layout.Layout) (layout.Layout, error)
-	// Src has the elements, in the shape that Into makes.
+	// Src has the new elements, in the shape of Into's result.
 	Src *Tensor
-	// From takes the layout of Src to that of the elements, in the shape that Into
-	// makes. Without Src it takes the layout of the whole to that of elements which
-	// earlier parts have set.
+	// From maps the layout of Src to the layout of the new elements, in the shape of Into's
+	// result. Without Src it maps the layout of the whole, and selects elements that earlier
+	// parts have set.
 	From func(whole layout.Layout) (layout.Layout, error)
-	// Fill is one element: its little-endian bytes (below a byte: its bits, low
-	// in one byte), or the bytes of a string. nil is zero, or the empty string.
+	// Fill is one element: its little-endian bytes (below a byte: one byte with the element in
+	// the low bits), or the bytes of a string. nil is zero, or the empty string.
 	Fill []byte
 }
 
-// Assemble returns a contiguous tensor put together from parts, one after the
-// other: it is to copies what WithLayout is to views, and what engines make operators of
-// their own with. op names the operation to the trace hook and in errors. What no part sets
-// is undefined. The verdict is a copy of all bytes that the parts set, by the kernel that
-// sets the most of them.
+// Assemble returns a contiguous tensor put together from parts, in order. It is the general copy,
+// as WithLayout is the general view: engines build operators with it. op names the operation in
+// traces and errors. Elements that no part sets are undefined. The verdict is a copy of all bytes
+// that the parts set, by the kernel that sets the most of them.
 func Assemble(s *Stream, op string, t layout.DType, dims []int64, parts ...Part) (*Tensor, error) {
 	out, err := allocate(s, op, t, dims)
 	if err != nil {
@@ -46,9 +45,9 @@ func Assemble(s *Stream, op string, t layout.DType, dims []int64, parts ...Part)
 	return out.publish(), nil
 }
 
-// Overwrite sets elements of t, which keeps its layout, from parts, and returns another
-// reference to it, whose verdict is what was copied. If t has gaps, a part's Into may need
-// a layout that cannot be: that is layout.ErrNeedsCopy, and nothing has been set.
+// Overwrite sets elements of t, which keeps its layout, from parts. It returns another reference
+// to t, whose verdict says what was copied. If t has gaps, a part's Into may need a layout that
+// does not exist: then the error is layout.ErrNeedsCopy, and nothing has been set.
 func (t *Tensor) Overwrite(op string, parts ...Part) (*Tensor, error) {
 	if err := t.hold(op); err != nil { // for the reference
 		return nil, err
@@ -60,8 +59,8 @@ func (t *Tensor) Overwrite(op string, parts ...Part) (*Tensor, error) {
 	return out.publish(), nil
 }
 
-// assemble runs the parts, and notes the verdict with t. All layouts come first, so that
-// what cannot be done is not begun.
+// assemble runs the parts, and notes the verdict with t. It computes all layouts first, so that
+// nothing is set if one of them fails.
 func (t *Tensor) assemble(op string, parts []Part) error {
 	var few [2][4]device.Operand
 	to, from := few[0][:0], few[1][:0]
@@ -119,7 +118,7 @@ func (t *Tensor) assemble(op string, parts []Part) error {
 	return nil
 }
 
-// source returns where a part copies from, if it does.
+// source returns where a part copies from; without a source, the operand has no buffer.
 func (t *Tensor) source(p *Part) (from device.Operand, err error) {
 	switch {
 	case p.Src != nil:

@@ -5,19 +5,17 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// Bitcast returns a view of the same bits as elements of another type. The rule for
-// widths is that of TensorFlow's bitcast: narrower elements get a last axis, of the
-// parts of an element with the low bits first, and wider ones are made of such an axis,
-// which goes:
+// Bitcast returns a view of the same bits as elements of another type. The rule for widths is
+// TensorFlow's bitcast: narrower elements get a new last axis over the parts of each element, low
+// bits first; wider elements merge such an axis:
 //
 //	int32 [K,N]    to uint4   [K,N,8]
 //	uint4 [K,N,8]  to int32   [K,N]
 //	uint8 [N]      to bit     [N,8]
 //
-// A last axis of another extent is device.ErrInvalid. Wider elements whose parts do not
-// lie beside each other, or do not begin on a multiple of their width, are
-// device.ErrUnsupported: nothing is copied here, and a tensor that [Tensor.Contiguous]
-// returns, or [Tensor.Clone], has them so.
+// A last axis of another extent is device.ErrInvalid. device.ErrUnsupported: the parts of wider
+// elements are not adjacent, or do not begin on a multiple of their width. Bitcast never copies;
+// a tensor from [Tensor.Contiguous] or [Tensor.Clone] has suitable elements.
 func (t *Tensor) Bitcast(to layout.DType) (*Tensor, error) {
 	const op = "Bitcast"
 	if t == nil {

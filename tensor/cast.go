@@ -7,16 +7,15 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// Cast returns the elements as values of another type, in a new contiguous
-// tensor: a copy. To the type that they have, it is a view. What becomes of values
-// that the new type does not have is in device.Rounding, whose zero value is the
-// default of ONNX's Cast.
+// Cast returns the elements as values of another type, in a new contiguous tensor: a copy, or a
+// view if the type is the same. device.Rounding has the rules for values that the new type cannot
+// represent; its zero value is the default of ONNX's Cast.
 //
-// Strings are cast on cpu devices only, where they are. Numbers are written in plain
-// notation, floats with the fewest digits that tell them from their neighbours, and
-// as INF, -INF, NaN, True and False. They are read in plain and scientific notation,
-// and these words in letters of any case; for an integer type, a number with a
-// fraction is truncated. Other text is ErrInvalid. Complex numbers are not cast.
+// Strings are cast on cpu devices only, which hold them. Numbers are written in plain notation,
+// floats with the fewest digits that distinguish them from their neighbours, and as INF, -INF,
+// NaN, True and False. They are read in plain and scientific notation, and as these words in
+// letters of any case; for an integer type, a number with a fraction is truncated. Other text is
+// ErrInvalid. Complex numbers cannot be cast.
 func (t *Tensor) Cast(to layout.DType, how device.Rounding) (*Tensor, error) {
 	return published(t.cast("Cast", to, how))
 }
@@ -49,7 +48,7 @@ func (t *Tensor) cast(op string, to layout.DType, how device.Rounding) (*Tensor,
 	return t.convert(op, to, to, t.dtype, how)
 }
 
-// convert returns a tensor of type to, as the device converts type src to type dst.
+// convert returns a tensor of type to, which the device converts as type src to type dst.
 func (t *Tensor) convert(op string, to, dst, src layout.DType, how device.Rounding) (*Tensor, error) {
 	out, err := allocate(t.stream, op, to, t.layout.Shape())
 	if err != nil {

@@ -12,21 +12,20 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// String shows the tensor: type, shape and device, then the elements as numpy's
-// str would (package ndformat says where that differs), on the same line if
-// they take one and below if they take more.
+// String shows the tensor: type, shape and device, then the elements as numpy's str would
+// (package ndformat lists the differences), on the same line if they fit on one, otherwise below.
 //
 //	float[2,3] on cpu:
 //	[[0.  0.1 0.2]
 //	 [1.  1.1 1.2]]
 //
-// Of more than 1000 elements the first and last 3 along each axis are shown,
-// and only these are read. What cannot be shown is said in angle brackets, and so
-// is a failed read: Format returns that as an error.
+// If there are more than 1000 elements, only the first and last 3 along each axis are read and
+// shown. Text in angle brackets says what cannot be shown, or that a read failed; Format returns
+// that as an error.
 //
-// String waits for the stream's work on the tensor and transfers elements to
-// the host, but never copies on the device: it works where copies are
-// forbidden. It is not reported to the trace hook, which may call it.
+// String waits for the stream's work on the tensor and transfers elements to the host, but never
+// copies on the device: it works where copies are forbidden. It is not reported to the trace
+// hook, which may call it.
 func (t *Tensor) String() string {
 	if t == nil {
 		return "<nil>"
@@ -41,8 +40,8 @@ func (t *Tensor) String() string {
 	return t.titled(text)
 }
 
-// Format is String for where a failed read must not pass for a result: then it is
-// an error, as is a tensor that is nil or released.
+// Format is String with errors: a failed read is an error, as is a tensor that is nil or
+// released.
 func (t *Tensor) Format() (string, error) {
 	const op = "Format"
 	if t == nil {
@@ -66,7 +65,7 @@ func (t *Tensor) titled(text string) string {
 
 func notShown(why any) string { return fmt.Sprintf("<not shown: %v>", why) }
 
-// format returns the elements.
+// format returns the text of the elements.
 func (t *Tensor) format() (string, error) {
 	if !t.retain() {
 		return "", ErrReleased
@@ -78,12 +77,12 @@ func (t *Tensor) format() (string, error) {
 	return text, err
 }
 
-// maxShown is the most elements that String shows: there are more in arrays of
-// many short axes, which are not shortened.
+// maxShown is the most elements that String shows: arrays of many short axes, which are not
+// shortened, can have more.
 const maxShown = 1 << 16
 
-// maxText is the most bytes of strings that String shows, each as long as the longest:
-// a view may repeat a long one, and what is shown is aligned.
+// maxText is the most bytes of strings that String shows, each counted as the longest one, as
+// they are aligned: a view may repeat a long string.
 const maxText = 4 << 20
 
 func (t *Tensor) formatElements() (string, error) {
@@ -117,8 +116,8 @@ func (t *Tensor) formatElements() (string, error) {
 	return ndformat.Format(t.dtype, shape, packed, strs), nil
 }
 
-// positions returns where the n elements lie that are kept of a layout: the
-// first and the last along each axis, in row-major order.
+// positions returns the positions of the n elements that are kept of a layout, the first and last
+// along each axis, in row-major order.
 func positions(l layout.Layout, kept layout.Shape, n int64) []int64 {
 	out := make([]int64, 0, n)
 	index := make([]int64, len(kept))
@@ -141,8 +140,7 @@ func positions(l layout.Layout, kept layout.Shape, n int64) []int64 {
 	return out
 }
 
-// readGap is how many bytes that nobody asked for are read at most to save one
-// more transfer.
+// readGap is the most unneeded bytes that are read to save another transfer.
 const readGap = 4096
 
 // pick reads the elements at the given positions of the buffer, and packs them.
@@ -189,8 +187,8 @@ func (t *Tensor) pickStrings(at []int64) ([]string, error) {
 	return out, err
 }
 
-// runs calls read for every run of positions that are at most gap apart: with
-// the first and last position, and the indices in at of those in between.
+// runs calls read for every run of positions that are at most gap apart, with its first and last
+// position and its indices in at.
 func runs(at []int64, gap int64, read func(from, to int64, which []int) error) error {
 	order := make([]int, len(at))
 	for i := range order {

@@ -10,22 +10,21 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// Gather takes, along an axis, the elements that indices name: an int32 or int64
-// tensor of any shape, which takes the place of the axis in the result's. Negative
-// indices count from the end.
+// Gather selects elements along an axis by indices: an int32 or int64 tensor of any shape, whose
+// axes replace the axis in the result's shape. Negative indices count from the end.
 //
-// The result is a view if the indices are on Host and have a constant step (one
-// index; every second; all of them backwards). Otherwise it is a copy on t's device,
-// after a transfer of the indices if they are elsewhere.
+// The result is a view if the indices are on Host and have a constant step (one index; every
+// second; all of them backwards). Otherwise it is a copy on t's device, after a transfer of the
+// indices if they are elsewhere.
 //
 // With layout.OutOfRangeError, an index out of range is device.ErrInvalid, and with
-// layout.OutOfRangeStrict a negative one, too: at once if the
-// indices are on Host or the device's memory is the host's, otherwise from every read of the
-// result, and of what is computed from it (see device.Queue). Other policies act on the
-// device and without a wait: with layout.OutOfRangeSkip the result is zero (or the empty
-// string) there, with layout.OutOfRangeClamp and layout.OutOfRangeClampZero the nearest
-// index in range takes its place. Of an axis without elements all indices are out of range,
-// and there is no nearest one: that is device.ErrInvalid, unless they are skipped.
+// layout.OutOfRangeStrict a negative one, too. The error is immediate if the indices are on Host
+// or the device's memory is the host's; otherwise every read of the result, or of anything
+// computed from it, returns it (see device.Queue). Other policies work on the device without a
+// wait: layout.OutOfRangeSkip makes the element zero (or the empty string),
+// layout.OutOfRangeClamp and layout.OutOfRangeClampZero use the nearest index in range. On an
+// axis without elements all indices are out of range, and none is nearest: that is
+// device.ErrInvalid, unless they are skipped.
 func (t *Tensor) Gather(axis int, indices *Tensor, policy layout.OutOfRange) (*Tensor, error) {
 	g, err := t.gatheringOf("Gather", axis, indices)
 	if err != nil {
@@ -34,7 +33,7 @@ func (t *Tensor) Gather(axis int, indices *Tensor, policy layout.OutOfRange) (*T
 	return t.gather(&g, indices, policy)
 }
 
-// gatheringOf is where Gather's elements lie.
+// gatheringOf returns the gathering of Gather.
 func (t *Tensor) gatheringOf(op string, axis int, indices *Tensor) (gathering, error) {
 	at, err := t.checkIndexed(op, axis, indices)
 	if err != nil {
@@ -57,10 +56,9 @@ func (t *Tensor) gatheringOf(op string, axis int, indices *Tensor) (gathering, e
 	return g, nil
 }
 
-// TakeAlong takes an element of t for each of indices, an int32 or int64 tensor of
-// t's rank: the one at the same position on all axes but the given one, where the
-// index names it. On the other axes indices may be shorter than t. What Gather says
-// of its indices and its result holds here, too.
+// TakeAlong selects one element of t for each index of indices, an int32 or int64 tensor of t's
+// rank: the index gives the position along the given axis, and its own position the others. On
+// the other axes indices may be shorter than t. Gather's rules for indices and result hold.
 func (t *Tensor) TakeAlong(axis int, indices *Tensor, policy layout.OutOfRange) (*Tensor, error) {
 	g, err := t.gatheringAlong("TakeAlong", axis, indices)
 	if err != nil {
@@ -69,7 +67,7 @@ func (t *Tensor) TakeAlong(axis int, indices *Tensor, policy layout.OutOfRange) 
 	return t.gather(&g, indices, policy)
 }
 
-// gatheringAlong is where TakeAlong's elements lie.
+// gatheringAlong returns the gathering of TakeAlong.
 func (t *Tensor) gatheringAlong(op string, axis int, indices *Tensor) (gathering, error) {
 	at, err := t.checkIndexed(op, axis, indices)
 	if err != nil {
@@ -91,12 +89,11 @@ func (t *Tensor) gatheringAlong(op string, axis int, indices *Tensor) (gathering
 	return g, nil
 }
 
-// GatherND takes slices of t that tuples of indices name. The last axis of
-// indices, an int32 or int64 tensor, holds a tuple: an index for each axis of t
-// from batch on, or for the first of them. The batch axes before, which must be
-// the same on both sides, are walked together. The result has the axes of indices
-// but for the last, and then those of t that have no index. What Gather says of its
-// indices and its result holds here, too.
+// GatherND selects slices of t by tuples of indices. The last axis of indices, an int32 or int64
+// tensor, holds a tuple: one index for each of t's axes from batch on, or for the first of these.
+// The batch axes before, which must be the same in t and indices, are matched. The result has the
+// axes of indices except the last, then t's axes that have no index. Gather's rules for indices
+// and result hold.
 func (t *Tensor) GatherND(batch int, indices *Tensor, policy layout.OutOfRange) (*Tensor, error) {
 	g, err := t.gatheringND("GatherND", batch, indices)
 	if err != nil {
@@ -105,7 +102,7 @@ func (t *Tensor) GatherND(batch int, indices *Tensor, policy layout.OutOfRange) 
 	return t.gather(&g, indices, policy)
 }
 
-// gatheringND is where GatherND's elements lie.
+// gatheringND returns the gathering of GatherND.
 func (t *Tensor) gatheringND(op string, batch int, indices *Tensor) (gathering, error) {
 	fail := func(format string, args ...any) (gathering, error) {
 		return gathering{}, t.fail(op, layout.Errorf(device.ErrInvalid, op, format, args...))
@@ -158,7 +155,7 @@ func (t *Tensor) checkIndices(op string, indices *Tensor) error {
 	return nil
 }
 
-// checkIndexed is checkIndices where one axis has indices; it returns which.
+// checkIndexed is checkIndices for operations that index one axis; it returns the axis.
 func (t *Tensor) checkIndexed(op string, axis int, indices *Tensor) (int, error) {
 	if err := t.checkIndices(op, indices); err != nil {
 		return 0, err
@@ -170,19 +167,18 @@ func (t *Tensor) checkIndexed(op string, axis int, indices *Tensor) (int, error)
 	return at, nil
 }
 
-// gathering is where the elements of a result lie in t, up to what indices add.
+// gathering describes where the elements of a result lie in t, up to what indices add.
 type gathering struct {
 	op      string
 	shape   []int64
 	strides []int64 // in t
 	origin  int64
-	axes    []int // of indices, by those of the result; -1: there is none
-	last    int   // the axis of indices along which by goes; -1: by is one index
+	axes    []int // for each axis of the result, the axis of indices; -1: none
+	last    int   // the axis of indices that holds the tuples; -1: by is one index
 	by      []layout.Index
 }
 
-// at returns the layout of the result over the memory of indices, and what is in
-// by with its offsets.
+// at returns the layout of the result over the memory of indices, and sets the offsets in by.
 func (g *gathering) at(indices *layout.Layout) (layout.Layout, error) {
 	strides := make([]int64, len(g.shape))
 	for i, axis := range g.axes {
@@ -198,7 +194,7 @@ func (g *gathering) at(indices *layout.Layout) (layout.Layout, error) {
 	return layout.Strided(g.shape, strides, indices.Offset())
 }
 
-// setPolicy sets what an index out of range does.
+// setPolicy sets the policy for indices out of range.
 func (g *gathering) setPolicy(policy layout.OutOfRange) error {
 	if !policy.Valid() {
 		return layout.Errorf(device.ErrInvalid, g.op, "%v is given for indices out of range", policy)
@@ -209,7 +205,7 @@ func (g *gathering) setPolicy(policy layout.OutOfRange) error {
 	return nil
 }
 
-// checkExtents refuses indices of an axis that has no elements, unless they are left out.
+// checkExtents refuses indices of an axis without elements, unless they are skipped.
 func (g *gathering) checkExtents(indices *Tensor) error {
 	if indices.Count() > 0 && indexing.LeadNowhere(g.by) && !g.skips() {
 		return layout.Errorf(device.ErrInvalid, g.op, "there are indices of an axis of extent 0, which has no elements")
@@ -217,7 +213,7 @@ func (g *gathering) checkExtents(indices *Tensor) error {
 	return nil
 }
 
-// skips reports whether elements are left out that indices out of range name.
+// skips reports whether elements with indices out of range are skipped.
 func (g *gathering) skips() bool {
 	return slices.ContainsFunc(g.by, func(by layout.Index) bool { return by.OutOfRange == layout.OutOfRangeSkip })
 }
@@ -283,8 +279,8 @@ func (t *Tensor) gatherHeld(g *gathering, indices *Tensor) (*Tensor, error) {
 	return out, nil
 }
 
-// indicesHere returns the indices as an operand on t's device, where a gathering reads
-// them; free is called when the work that uses them is queued.
+// indicesHere returns the indices as an operand on t's device; free must be called once the work
+// that uses them is queued.
 func (t *Tensor) indicesHere(g *gathering, indices *Tensor) (at device.Operand, free func() error, err error) {
 	free = func() error { return nil }
 	at = device.Operand{Buffer: indices.memory.buffer, Type: indices.dtype}
@@ -314,7 +310,7 @@ func (t *Tensor) indicesHere(g *gathering, indices *Tensor) (at device.Operand, 
 }
 
 // lend returns t's host memory as a buffer of a stream's device. The memory is kept until the
-// buffer is freed and in no work, not even of a replay.
+// buffer is freed and no work uses it, including replays.
 func (t *Tensor) lend(to *Stream, raw []byte) (device.Buffer, error) {
 	adopter, ok := device.As[device.HostAdopter](to.dev)
 	if !ok {
@@ -330,7 +326,7 @@ func (t *Tensor) lend(to *Stream, raw []byte) (device.Buffer, error) {
 	return b, nil
 }
 
-// takeBy returns a new tensor of the elements that indices name.
+// takeBy returns a new tensor of the elements that indices select.
 func (t *Tensor) takeBy(g *gathering, indices *Tensor) (*Tensor, error) {
 	at, free, err := t.indicesHere(g, indices)
 	if err != nil {
@@ -343,7 +339,7 @@ func (t *Tensor) takeBy(g *gathering, indices *Tensor) (*Tensor, error) {
 	return out, err
 }
 
-// takeAt is takeBy, of indices on t's device.
+// takeAt is takeBy with indices on t's device.
 func (t *Tensor) takeAt(g *gathering, at device.Operand) (*Tensor, error) {
 	src := t.Operand()
 	var err error
@@ -354,7 +350,7 @@ func (t *Tensor) takeAt(g *gathering, at device.Operand) (*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	if g.skips() && t.dtype != layout.String { // whose memory is of empty ones
+	if g.skips() && t.dtype != layout.String { // new ones are empty
 		err = t.stream.queue.Fill(out.Operand(), make([]byte, (t.dtype.Bits()+7)/8))
 	}
 	if err == nil {
@@ -366,9 +362,8 @@ func (t *Tensor) takeAt(g *gathering, at device.Operand) (*Tensor, error) {
 	return out, nil
 }
 
-// checkUnused checks indices of a result without elements, for which nothing is
-// taken: on the host, or by a take of as many bytes as memory has indices or tuples. It
-// returns how many bytes it has copied.
+// checkUnused checks the indices of a result without elements: on the host, or by a take of one
+// byte for each index or tuple in memory. It returns the number of bytes copied.
 func (t *Tensor) checkUnused(g *gathering, indices *Tensor) (copied int64, err error) {
 	if indices.Count() == 0 || !slices.ContainsFunc(g.by, func(by layout.Index) bool { return by.OutOfRange.Fails() }) {
 		return 0, nil
@@ -380,7 +375,7 @@ func (t *Tensor) checkUnused(g *gathering, indices *Tensor) (copied int64, err e
 	bytes := gathering{op: g.op, shape: shape, strides: make([]int64, len(shape)), last: g.last}
 	for i := range shape {
 		bytes.axes = append(bytes.axes, i)
-		if indices.layout.Stride(i) == 0 { // the same again and again
+		if indices.layout.Stride(i) == 0 { // repeated: check one
 			shape[i] = 1
 		}
 	}
@@ -395,7 +390,7 @@ func (t *Tensor) checkUnused(g *gathering, indices *Tensor) (copied int64, err e
 		_, _, err := bytes.asView(hostIndices{raw, indices.dtype}, &at, false)
 		return 0, err
 	}
-	if indices.stream.IsHost() { // a plan, which does not know them
+	if indices.stream.IsHost() { // a plan, without the values
 		return 0, nil
 	}
 	one, err := allocate(t.stream, g.op, layout.Uint8, nil)

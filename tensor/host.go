@@ -9,9 +9,9 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// FromHost returns a contiguous tensor on Host over the caller's own slice:
-// nothing is copied (but strings, which are), so the slice must not be changed
-// while the tensor or a view of it is in use. Without dims it has one axis.
+// FromHost returns a contiguous tensor on Host over the caller's own slice. Nothing is copied
+// (except strings), so the slice must not be changed while the tensor or a view of it is in use.
+// Without dims it has one axis.
 func FromHost[T layout.Element](data []T, dims ...int64) (*Tensor, error) {
 	t := layout.TypeOf[T]()
 	if t == layout.String {
@@ -23,9 +23,9 @@ func FromHost[T layout.Element](data []T, dims ...int64) (*Tensor, error) {
 	return published(wrap("FromHost", t, bytesOfSlice(data), int64(len(data)), dims, true))
 }
 
-// FromHostBytes is FromHost for any type but String: over the caller's packed
-// little-endian bytes. Without dims it is a scalar. To sends it to another stream.
-// Copies are fastest of memory that begins on a multiple of 16.
+// FromHostBytes is FromHost for any type but String, over the caller's packed little-endian
+// bytes. Without dims it is a scalar. To sends it to another stream. Copies are fastest from
+// memory that begins on a multiple of 16 bytes.
 func FromHostBytes(t layout.DType, data []byte, dims ...int64) (*Tensor, error) {
 	const op = "FromHostBytes"
 	if err := checkBytes(op, t, dims, int64(len(data))); err != nil {
@@ -38,7 +38,7 @@ func FromHostBytes(t layout.DType, data []byte, dims ...int64) (*Tensor, error) 
 	return own(Host(), &memory{buffer: cpu.Wrap(data), borrowed: true}, t, l).publish(), nil
 }
 
-// wrap returns a tensor over memory of n elements, which is the caller's if it is borrowed.
+// wrap returns a tensor over memory of n elements; borrowed memory stays the caller's.
 func wrap(op string, t layout.DType, data []byte, n int64, dims []int64, borrowed bool) (*Tensor, error) {
 	if err := checkCount(op, t, dims, n); err != nil {
 		return nil, err
@@ -72,13 +72,12 @@ func (t *Tensor) Extents(from, to int) (*Tensor, error) {
 	return out.publish(), nil
 }
 
-// maxInts bounds what AppendInts returns: a tensor that repeats one element
-// could ask for more than any memory.
+// maxInts bounds the result of AppendInts: a tensor that repeats one element could exceed any
+// memory.
 const maxInts = 1 << 24
 
-// AppendInts appends the elements of an Int64 or Int32 tensor of rank 0 or 1 to
-// dst. Host memory is read in place; elsewhere that is a transfer. It waits for the
-// stream.
+// AppendInts appends the elements of an Int64 or Int32 tensor of rank 0 or 1 to dst. It waits for
+// the stream. Host memory is read in place; elsewhere it is a transfer.
 func (t *Tensor) AppendInts(dst []int64) ([]int64, error) {
 	const op = "AppendInts"
 	if err := t.hold(op); err != nil {

@@ -7,10 +7,9 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// Iota returns a tensor of numbers whose elements are their indices along an axis: 0, 1,
-// 2 and so on. Along the other axes they repeat, by strides of 0 (Contiguous makes a copy
-// of all). One row is sent to the device. A type of integers must hold the last index;
-// floats round it, as Cast does.
+// Iota returns a tensor of numbers whose elements are their indices along an axis: 0, 1, 2 and so
+// on. Along the other axes they repeat, with strides of 0 (Contiguous copies all). One row
+// is sent to the device. An integer type must hold the last index; floats round it, as Cast does.
 func Iota(s *Stream, t layout.DType, axis int, dims ...int64) (*Tensor, error) {
 	const op = "Iota"
 	if s == nil {
@@ -42,7 +41,7 @@ func Iota(s *Stream, t layout.DType, axis int, dims ...int64) (*Tensor, error) {
 	return row.view(s, op, &l, err)
 }
 
-// checkIndexType checks that a type holds the indices below n.
+// checkIndexType checks that a type can hold the indices below n.
 func checkIndexType(op string, t layout.DType, n int64) error {
 	bits := t.Bits()
 	switch numeric.KindOf(t) {

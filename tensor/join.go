@@ -8,9 +8,8 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// Concat joins tensors along an axis: they have one type, one device and, along the
-// other axes, the same extents. The result is a copy on the first one's stream, and a
-// view of a single tensor.
+// Concat joins tensors of one type and device along an axis; their other extents must be the
+// same. The result is a copy on the first tensor's stream, or a view of a single tensor.
 func Concat(axis int, xs ...*Tensor) (*Tensor, error) {
 	const op = "Concat"
 	if err := alike(op, xs); err != nil {
@@ -42,8 +41,8 @@ func Concat(axis int, xs ...*Tensor) (*Tensor, error) {
 	return Assemble(xs[0].stream, op, xs[0].dtype, dims, parts...)
 }
 
-// Stack joins tensors of one shape, type and device along a new axis, which is the given
-// one of the result: a copy on the first one's stream, and a view of a single tensor.
+// Stack joins tensors of one shape, type and device along a new axis, at the given position in
+// the result: a copy on the first tensor's stream, or a view of a single tensor.
 func Stack(axis int, xs ...*Tensor) (*Tensor, error) {
 	const op = "Stack"
 	if err := alike(op, xs); err != nil {
@@ -74,7 +73,7 @@ func Stack(axis int, xs ...*Tensor) (*Tensor, error) {
 	return Assemble(first.stream, op, first.dtype, dims, parts...)
 }
 
-// alike checks that there are tensors, all of one type and one device.
+// alike checks that there are tensors, all of one type and on one device.
 func alike(op string, xs []*Tensor) error {
 	if len(xs) == 0 {
 		return layout.Errorf(device.ErrInvalid, op, "no tensors are given")
@@ -94,8 +93,8 @@ func alike(op string, xs []*Tensor) error {
 	return nil
 }
 
-// Split cuts the tensor along an axis into parts of the given sizes, which add up to its
-// extent: a view for each.
+// Split cuts the tensor along an axis into views of the given sizes, which must add up to its
+// extent.
 func (t *Tensor) Split(axis int, sizes ...int64) ([]*Tensor, error) {
 	const op = "Split"
 	if t == nil {

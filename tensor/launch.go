@@ -7,15 +7,15 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// Launch queues a kernel of the user's, in the order of the stream's other work: see
-// device.Launcher, which says what arguments may be. Tensors among them, alone or within
-// device.Strided, ReadOnly or Overwritten, may be of other streams of the device, whose work on them so far comes
-// before; what they do with them later waits for this stream only if it is made to (To,
-// or an event). What the kernel uses may be released as soon as Launch has returned, also in
+// Launch queues a user's kernel, in order with the stream's other work: device.Launcher lists the
+// possible arguments. Tensors among them, alone or within device.Strided, ReadOnly or
+// Overwritten, may belong to other streams of the device. The kernel waits for their streams'
+// work so far; their later work waits for this stream only if the caller makes it (with To, or an
+// event). Everything that the kernel uses may be released as soon as Launch has returned, also in
 // a capture.
 //
-// Each kind of device has kernels of its own: see device.Kernel. Queues that are not
-// device.Launcher: device.ErrUnsupported.
+// Each kind of device has kernels of its own: see device.Kernel. If the queue is not a
+// device.Launcher, the error is device.ErrUnsupported.
 func (s *Stream) Launch(k device.Kernel, grid, block device.Dim3, args ...any) error {
 	const op = "Launch"
 	if s == nil {

@@ -11,8 +11,7 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// liveSet knows which memory of a stream has not been freed, while somebody
-// wants to know.
+// liveSet records the memory of a stream that has not been freed, while it is watched.
 type liveSet struct {
 	watchers atomic.Int32
 	mu       sync.Mutex
@@ -20,7 +19,7 @@ type liveSet struct {
 	origins  map[*memory]origin
 }
 
-// origin says where memory was made, and the how-manieth it was.
+// origin says where memory was made, and its number in order of creation.
 type origin struct {
 	number int
 	text   string
@@ -59,17 +58,17 @@ func (l *liveSet) remove(m *memory) {
 	delete(l.origins, m)
 }
 
-// TB is what CheckLeaks needs of a *testing.T or *testing.B.
+// TB is the part of *testing.T and *testing.B that CheckLeaks needs.
 type TB interface {
 	Helper()
 	Errorf(format string, args ...any)
 	Cleanup(func())
 }
 
-// CheckLeaks fails the test, when it ends, for all memory that was taken up on
-// the stream since this call and is still held by a tensor, and says where each
-// was made. It slows making tensors down: it is for tests. Of several checks on
-// one stream at a time, the first that ends reports a leak.
+// CheckLeaks fails the test, when it ends, for all memory that was allocated on the stream after
+// this call and is still held by a tensor, and says where each was made. It slows down making
+// tensors: it is for tests. If several checks run on one stream, the first that ends reports a
+// leak.
 func CheckLeaks(tb TB, s *Stream) {
 	tb.Helper()
 	l := &s.live
@@ -85,8 +84,8 @@ func CheckLeaks(tb TB, s *Stream) {
 	})
 }
 
-// takeSince ends a check, and forgets and returns in order where the memory
-// was made that was added after the first before ones and not removed.
+// takeSince ends a check. It forgets all memory that was added after the first before ones and
+// not removed, and returns in order where it was made.
 func (l *liveSet) takeSince(before int) []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

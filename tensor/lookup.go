@@ -7,11 +7,11 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// Lookup looks each element up in a table: the bits of an element of 2, 4 or 8 bits, as a
-// number without a sign, name one of the table's 4, 16 or 256 elements. The table has one
-// axis, a type of 2 to 32 bits, which is the result's, and t's device. So an
-// exclusive or with a constant, other zero points, the values of NF4 and any conversion
-// from float8 are tables. The result is a copy on t's stream.
+// Lookup maps each element to an entry of a table: the bits of an element of 2, 4 or 8 bits,
+// as an unsigned number, select one of 4, 16 or 256 entries. The table has one axis, is on t's
+// device, and has a type of 2 to 32 bits, which becomes the result's. A table can express an
+// exclusive or with a constant, other zero points, the values of NF4, or any conversion from
+// float8. The result is a copy on t's stream.
 func (t *Tensor) Lookup(table *Tensor) (*Tensor, error) {
 	const op = "Lookup"
 	if err := t.hold(op); err != nil {
@@ -33,7 +33,7 @@ func (t *Tensor) Lookup(table *Tensor) (*Tensor, error) {
 		return nil, t.fail(op, err)
 	}
 	defer entries.Release()
-	if err := entries.usedOn(t.stream); err != nil { // which waits for a copy, too
+	if err := entries.usedOn(t.stream); err != nil { // this waits for a copy, too
 		return nil, t.fail(op, err)
 	}
 	out, err := allocate(t.stream, op, table.dtype, t.Shape())
@@ -47,7 +47,7 @@ func (t *Tensor) Lookup(table *Tensor) (*Tensor, error) {
 	return out.publish(), nil
 }
 
-// checkTable checks a table for t, as far as the device does not.
+// checkTable checks the rules for tables that the device does not check.
 func (t *Tensor) checkTable(op string, table *Tensor) error {
 	bits := t.dtype.Bits()
 	switch {

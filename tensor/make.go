@@ -22,8 +22,8 @@ func New(s *Stream, t layout.DType, dims ...int64) (*Tensor, error) {
 	return x.publish(), nil
 }
 
-// Empty returns a contiguous tensor whose elements are undefined: to be filled
-// through CopyFrom, the stream's queue or kernels of the caller's.
+// Empty returns a contiguous tensor whose elements are undefined, to be filled with CopyFrom, the
+// stream's queue or the caller's own kernels.
 func Empty(s *Stream, t layout.DType, dims ...int64) (*Tensor, error) {
 	return published(allocate(s, "Empty", t, dims))
 }
@@ -66,7 +66,7 @@ func FromBytes(s *Stream, t layout.DType, data []byte, dims ...int64) (*Tensor, 
 	return x.upload(op, func() error { return s.queue.Write(x.memory.buffer, 0, data) })
 }
 
-// upload fills a new tensor by a transfer.
+// upload fills a new tensor with a transfer.
 func (t *Tensor) upload(op string, write func() error) (*Tensor, error) {
 	if err := write(); err != nil {
 		return nil, t.fail(op, errors.Join(err, t.Release()))
@@ -75,7 +75,7 @@ func (t *Tensor) upload(op string, write func() error) (*Tensor, error) {
 	return t.publish(), nil
 }
 
-// checkBytes checks that n bytes are just those of elements of the extents.
+// checkBytes checks that n is the size in bytes of elements of the extents.
 func checkBytes(op string, t layout.DType, dims []int64, n int64) error {
 	size, err := layout.Shape(dims).Bytes(t)
 	if err == nil && size != n {
@@ -87,8 +87,7 @@ func checkBytes(op string, t layout.DType, dims []int64, n int64) error {
 	return nil
 }
 
-// checkCount checks that n elements fill the extents, before anything is
-// allocated.
+// checkCount checks that n elements fill the extents, before anything is allocated.
 func checkCount(op string, t layout.DType, dims []int64, n int64) error {
 	want, err := layout.Shape(dims).Count()
 	if err == nil && want != n {

@@ -6,26 +6,26 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// PadMode says what Pad puts around the elements.
+// PadMode says what Pad adds around the elements.
 type PadMode string
 
-// The modes of Pad. Where the padding is longer than the axis, PadReflect and PadWrap go
-// on repeating.
+// The modes of Pad. If the padding is longer than the axis, PadReflect and PadWrap keep
+// repeating.
 const (
 	PadConstant PadMode = padding.Constant // one value
 	PadEdge     PadMode = padding.Edge     // the first and the last element of the axis
 	PadReflect  PadMode = padding.Reflect  // the axis mirrored at its first and last element
-	PadWrap     PadMode = padding.Wrap     // the axis again
+	PadWrap     PadMode = padding.Wrap     // the axis repeated
 )
 
-// Padding is how many elements Pad adds along an axis: Before its first and After its
-// last one, and Between each two, which comes first. Negative ones of Before and After
-// remove elements; Between is not negative, and 0 but with PadConstant.
+// Padding is the number of elements that Pad adds along an axis: Before the first, After the
+// last, and Between each two, which are added first. Negative Before and After remove elements;
+// Between must not be negative, and must be 0 unless the mode is PadConstant.
 type Padding struct{ Before, After, Between int64 }
 
-// Pad adds elements along each axis (ONNX Pad; with Between as XLA's Pad). fill is one
-// element, its little-endian bytes, that PadConstant adds; nil is zero. The result is a view
-// if nothing is added, else a copy.
+// Pad adds elements along each axis (ONNX Pad; with Between as XLA's Pad). fill is the element
+// that PadConstant adds, as little-endian bytes; nil is zero. The result is a view if nothing is
+// added, else a copy.
 func (t *Tensor) Pad(mode PadMode, fill []byte, pads ...Padding) (*Tensor, error) {
 	const op = "Pad"
 	if t == nil {

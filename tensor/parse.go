@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// parseFloat reads a number in plain or scientific notation, or one of INF, +INF,
-// -INF and NaN in letters of any case. What is too large is an infinity.
+// parseFloat reads a number in plain or scientific notation, or one of INF, +INF, -INF and NaN in
+// letters of any case. Numbers that are too large become infinities.
 func parseFloat(s string, bits int) (float64, bool) {
 	unsigned := strings.TrimPrefix(strings.TrimPrefix(s, "+"), "-")
 	switch {
@@ -25,9 +25,9 @@ func parseFloat(s string, bits int) (float64, bool) {
 	return v, err == nil || errors.Is(err, strconv.ErrRange)
 }
 
-// parseInteger reads a number in plain or scientific notation and truncates it
-// towards zero, exactly. The result has the bits of an int64, or of a uint64 above;
-// a number that neither holds is refused, and so are infinities and NaN.
+// parseInteger reads a number in plain or scientific notation and truncates it towards zero,
+// exactly. The result has the bits of an int64, or of a uint64 above its range; numbers out of
+// both ranges, infinities and NaN are refused.
 func parseInteger(s string) (int64, bool) {
 	if v, err := strconv.ParseInt(s, 10, 64); err == nil {
 		return v, true
@@ -44,7 +44,7 @@ func parseInteger(s string) (int64, bool) {
 		return 0, true
 	}
 	// The number is 0.digits * 10^point.
-	e, _ := strconv.ParseInt(exponent, 10, 32) // of none 0, out of range the nearest
+	e, _ := strconv.ParseInt(exponent, 10, 32) // without an exponent 0, out of range the nearest
 	point := int64(len(digits)-len(fraction)) + e
 	const most = 20 // digits of the largest uint64
 	switch {

@@ -7,12 +7,11 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// PermuteInPlace reorders the axes as Transpose does, and moves the elements so that the
-// memory that they are in holds them contiguous in the new order: for who has the memory
-// and wants no other. It returns another reference to the memory, of the new shape; t and
-// its views see other elements in their places then. t must be contiguous, or it is
-// device.ErrUnsupported. The elements go by way of other memory of the same size, unless
-// none of them moves.
+// PermuteInPlace reorders the axes as Transpose does, and moves the elements so that the same
+// memory holds them contiguous in the new order, for callers that must keep the memory. It
+// returns another reference to the memory, of the new shape; t and its views then see other
+// elements. t must be contiguous, or the error is device.ErrUnsupported. The elements pass
+// through other memory of the same size, unless none of them moves.
 func (t *Tensor) PermuteInPlace(perm ...int) (*Tensor, error) {
 	const op = "PermuteInPlace"
 	if err := t.hold(op); err != nil {
@@ -40,8 +39,8 @@ func (t *Tensor) PermuteInPlace(perm ...int) (*Tensor, error) {
 	return out.publish(), nil
 }
 
-// permute sets the elements of t, which is contiguous, to those that another layout finds
-// in the same memory.
+// permute sets the elements of t, which is contiguous, to the elements of another layout over the
+// same memory.
 func (t *Tensor) permute(op string, from layout.Layout) error {
 	room, err := allocate(t.stream, op, t.dtype, t.layout.Shape())
 	if err != nil {

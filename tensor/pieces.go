@@ -9,18 +9,17 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// pieceBytes is how much of a tensor is on the host at once where it is read by
+// pieceBytes is the most bytes of a tensor that are on the host at once when it is read in
 // pieces.
 const pieceBytes = 4 << 20
 
-// WriteTo writes the packed elements to w, in row-major order: what Bytes
-// returns, for any type but String. It reads them by pieces of 4 MiB, so that a
-// tensor of any size, a broadcast one too, takes no more memory than that on the
-// host, and where it is not contiguous as much again on the device. It is one
-// transfer. An error of w comes back as it is.
+// WriteTo writes the packed elements to w, in row-major order: the bytes of Bytes, for any type
+// but String. It reads pieces of 4 MiB, so that a tensor of any size, even a broadcast one, needs
+// only that much memory on the host, and as much on the device if it is not contiguous. It is one
+// transfer. Errors of w are returned unchanged.
 func (t *Tensor) WriteTo(w io.Writer) (int64, error) { return t.writeTo(w, pieceBytes) }
 
-// writeTo is WriteTo by pieces of so many bytes.
+// writeTo is WriteTo in pieces of at most most bytes.
 func (t *Tensor) writeTo(w io.Writer, most int64) (int64, error) {
 	const op = "WriteTo"
 	switch {
@@ -46,12 +45,12 @@ func (t *Tensor) writeTo(w io.Writer, most int64) (int64, error) {
 	}
 	width := int64(t.dtype.Bits())
 	var room []byte
-	var last byte  // the elements that do not fill a byte yet
-	var used int64 // how many bits of it they take
+	var last byte  // elements that do not fill a byte yet
+	var used int64 // the number of their bits
 	err := t.byPieces(op, max(most*8/width, 1), func(b device.Buffer, off, n int64) error {
 		whole, rest := (used+n*width)/8, (used+n*width)%8
 		if room == nil {
-			room = make([]byte, whole+2) // no later piece is longer, but for bits of the one before
+			room = make([]byte, whole+2) // later pieces are no longer, except for leftover bits
 		}
 		piece := room[:whole+min(rest, 1)]
 		if err := t.stream.queue.Read(piece, b, off*width/8); err != nil {
@@ -79,12 +78,11 @@ func (t *Tensor) writeTo(w io.Writer, most int64) (int64, error) {
 	return written, err
 }
 
-// Strings yields the elements of a String tensor in row-major order. It reads
-// them by pieces, as WriteTo does, and is one transfer. After an error, which comes
-// without a string, it ends.
+// Strings yields the elements of a String tensor in row-major order. It reads them in pieces, as
+// WriteTo does, and is one transfer. It ends after an error, which comes with an empty string.
 func (t *Tensor) Strings() iter.Seq2[string, error] { return t.strings(pieceBytes / 16) }
 
-// strings is Strings by pieces of so many.
+// strings is Strings in pieces of at most most strings.
 func (t *Tensor) strings(most int64) iter.Seq2[string, error] {
 	const op = "Strings"
 	return func(yield func(string, error) bool) {
@@ -114,7 +112,7 @@ func (t *Tensor) strings(most int64) iter.Seq2[string, error] {
 	}
 }
 
-// eachString calls f with the strings in row-major order, and reads so many at once.
+// eachString calls f with the strings in row-major order, and reads at most most at once.
 func (t *Tensor) eachString(op string, most int64, f func(string) error) error {
 	var room []string
 	return t.byPieces(op, most, func(b device.Buffer, off, n int64) error {
@@ -133,7 +131,7 @@ func (t *Tensor) eachString(op string, most int64, f func(string) error) error {
 	})
 }
 
-// mayRead refuses to read what needs a copy first, where copies are forbidden.
+// mayRead refuses reads that need a copy first, where copies are forbidden.
 func (t *Tensor) mayRead(op string) error {
 	if t.isRun() {
 		return nil
@@ -141,13 +139,13 @@ func (t *Tensor) mayRead(op string) error {
 	return t.mayCopy(op, t.layout.Shape())
 }
 
-// errEnded ends a walk that the caller wants no more of.
+// errEnded ends a walk that the caller stopped.
 var errEnded = errors.New("ended")
 
-// byPieces calls read with all elements in row-major order, at most so many at
-// once: n elements in a buffer from position off on. In a type below a byte they
-// start at the bit of a byte where those before end. A piece that lies so in the
-// tensor is read where it is, any other is copied to a small buffer first.
+// byPieces calls read with all elements in row-major order, at most most at once: n elements in a
+// buffer from position off on. In a type below a byte, a piece starts at the bit of a byte where
+// the previous one ends. A piece that has this form in the tensor is read in place, any other is
+// copied to a small buffer first.
 func (t *Tensor) byPieces(op string, most int64, read func(b device.Buffer, off, n int64) error) error {
 	if err := t.hold(op); err != nil {
 		return err
@@ -157,7 +155,7 @@ func (t *Tensor) byPieces(op string, most int64, read func(b device.Buffer, off,
 	if bits := t.dtype.Bits(); t.dtype != layout.String && bits < 8 {
 		perByte = int64(8 / bits)
 	}
-	var room *Tensor // for pieces that are not where they could be read
+	var room *Tensor // for pieces that cannot be read in place
 	defer func() { _ = room.Release() }()
 	done := int64(0)
 	for piece := range pieces(t.layout.Coalesce(), most) {
@@ -192,14 +190,14 @@ func (t *Tensor) byPieces(op string, most int64, read func(b device.Buffer, off,
 	return nil
 }
 
-// pieces cuts a layout along its outer axes to layouts of at most so many
-// elements, in row-major order.
+// pieces cuts a layout along its outer axes into layouts of at most most elements, in row-major
+// order.
 func pieces(l layout.Layout, most int64) iter.Seq[layout.Layout] {
 	return func(yield func(layout.Layout) bool) { cut(l, 0, most, yield) }
 }
 
-// cut yields the pieces of a layout of which axes before axis have extent 1. It
-// reports whether to go on.
+// cut yields the pieces of a layout whose axes before axis have extent 1. It reports whether to
+// go on.
 func cut(l layout.Layout, axis int, most int64, yield func(layout.Layout) bool) bool {
 	count := l.Count()
 	if count <= most {

@@ -9,24 +9,22 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// Put sets elements of t along an axis to those of src: the slice of src at an index of
-// indices goes to the slice of t that it names. indices is an int32 or int64 tensor of
-// any shape, which in src's shape takes the place of the axis, as in what Gather returns;
-// src is of t's type. It writes to t, as CopyFrom does, and to every view of its memory.
-// Negative indices count from the end.
+// Put writes slices of src to slices of t along an axis: each index of indices selects the slice
+// of t for its slice of src. indices is an int32 or int64 tensor of any shape, whose axes replace
+// the axis in src's shape, as in Gather's result; src has t's type. Put writes to t's memory, as
+// CopyFrom does, and so to every view of it. Negative indices count from the end.
 //
-// With layout.OutOfRangeError, an index out of range goes nowhere, and is device.ErrInvalid:
-// at once, or from every read of t and of what is computed from it (see device.Queue). Other
-// policies act on the device and without a wait: with layout.OutOfRangeSkip it is left out,
-// with layout.OutOfRangeClamp and layout.OutOfRangeClampZero the nearest index in range
-// takes its place. Of an axis without elements, see Gather.
+// With layout.OutOfRangeError, an index out of range writes nothing, and is device.ErrInvalid: at
+// once, or from every read of t and of anything computed from it (see device.Queue). Other
+// policies work on the device without a wait: layout.OutOfRangeSkip skips the index,
+// layout.OutOfRangeClamp and layout.OutOfRangeClampZero use the nearest index in range. For an
+// axis without elements, see Gather.
 //
-// If several indices name one slice, each of its elements becomes one of theirs: on the
-// cpu device the last one's (see device.Info's PutsInOrder). By another reduction than
-// device.ReduceSet it becomes what that makes of it and of all that are put there, in
-// row-major order: the same on every device. Sums and products of floats, and on OpenCL devices without
-// atomic operations of 64 bits everything that is as wide, are worked out one after the
-// other, at the speed of that.
+// If several indices select one slice, each of its elements becomes one of the written ones: on
+// the cpu device the last (see device.Info's PutsInOrder). With another reduction than
+// device.ReduceSet, it is combined with all of them, in row-major order, with the same result on
+// every device. Sums and products of floats are then computed one after the other, and slowly; on
+// OpenCL devices without 64-bit atomic operations, so are all 64-bit reductions.
 //
 //	err := sums.Put(0, segments, rows, device.ReduceAdd, layout.OutOfRangeError)
 func (t *Tensor) Put(axis int, indices, src *Tensor, how device.Reduction, policy layout.OutOfRange) error {
@@ -37,11 +35,10 @@ func (t *Tensor) Put(axis int, indices, src *Tensor, how device.Reduction, polic
 	return t.put(&g, indices, src, how, policy)
 }
 
-// PutAlong sets an element of t for each of indices, an int32 or int64 tensor of t's
-// rank: the one at the same position on all axes but the given one, where the index names
-// it, to the element of src at the position of the index. src has the shape of indices.
-// On other axes than the given one that may be shorter than t. What Put says of its
-// indices and the rest holds here, too. (ONNX ScatterElements-18, torch's scatter_)
+// PutAlong writes each element of src to the element of t at the same position, except along the
+// given axis, where indices have the position. indices, an int32 or int64 tensor of t's rank, has
+// src's shape, which may be shorter than t's on the other axes. Put's rules for indices and the
+// rest hold. (ONNX ScatterElements-18, torch's scatter_)
 func (t *Tensor) PutAlong(axis int, indices, src *Tensor, how device.Reduction, policy layout.OutOfRange) error {
 	g, err := t.gatheringAlong("PutAlong", axis, indices)
 	if err != nil {
@@ -50,10 +47,10 @@ func (t *Tensor) PutAlong(axis int, indices, src *Tensor, how device.Reduction, 
 	return t.put(&g, indices, src, how, policy)
 }
 
-// PutND sets slices of t that tuples of indices name: the last axis of indices, an int32
-// or int64 tensor, holds a tuple, with an index for each axis of t or for the first of
-// them. src has the axes of indices but for the last, and then those of t that have no
-// index. What Put says of its indices and the rest holds here, too. (ONNX ScatterND-18)
+// PutND writes slices of src to slices of t that tuples of indices select: the last axis of
+// indices, an int32 or int64 tensor, holds a tuple, with an index for each axis of t or for the
+// first of them. src has the axes of indices except the last, then t's axes that have no index.
+// Put's rules for indices and the rest hold. (ONNX ScatterND-18)
 func (t *Tensor) PutND(indices, src *Tensor, how device.Reduction, policy layout.OutOfRange) error {
 	g, err := t.gatheringND("PutND", 0, indices)
 	if err != nil {
@@ -62,7 +59,7 @@ func (t *Tensor) PutND(indices, src *Tensor, how device.Reduction, policy layout
 	return t.put(&g, indices, src, how, policy)
 }
 
-// put writes src to the elements of t that a gathering would take.
+// put writes src to the elements of t that the gathering selects.
 func (t *Tensor) put(g *gathering, indices, src *Tensor, how device.Reduction, policy layout.OutOfRange) error {
 	if err := g.setPolicy(policy); err != nil {
 		return t.fail(g.op, err)
@@ -120,11 +117,10 @@ func (t *Tensor) putHeld(g *gathering, indices, src *Tensor, how device.Reductio
 	return nil
 }
 
-// SliceAt returns the slice of t with the given extents that begins at starts: an int32 or
-// int64 tensor of one axis, with an index for each axis of t, which may be on the device
-// and is not waited for. As in XLA's DynamicSlice, starts are clamped so that the slice
-// lies within t: negative ones to 0. The result is a view if starts is on Host, and
-// otherwise a copy.
+// SliceAt returns the slice of t with the given extents that begins at starts: an int32 or int64
+// tensor of one axis, with an index for each axis of t. starts may be on the device; the call
+// does not wait for it. As in XLA's DynamicSlice, starts are clamped so that the slice lies
+// within t, negative ones to 0. The result is a view if starts is on Host, and otherwise a copy.
 func (t *Tensor) SliceAt(starts *Tensor, dims ...int64) (*Tensor, error) {
 	g, err := t.gatheringAt("SliceAt", starts, dims)
 	if err != nil {
@@ -136,8 +132,8 @@ func (t *Tensor) SliceAt(starts *Tensor, dims ...int64) (*Tensor, error) {
 	return t.gather(&g, starts, layout.OutOfRangeClampZero)
 }
 
-// PutAt sets the slice of t that begins at starts, of src's extents, to src, as XLA's
-// DynamicUpdateSlice does, but in place. What SliceAt says of starts holds here, too.
+// PutAt writes src to the slice of t that begins at starts, as XLA's DynamicUpdateSlice does, but
+// in place. SliceAt's rules for starts hold.
 func (t *Tensor) PutAt(starts, src *Tensor) error {
 	if src == nil {
 		return nilTensor("PutAt")
@@ -152,12 +148,12 @@ func (t *Tensor) PutAt(starts, src *Tensor) error {
 	return t.put(&g, starts, src, device.ReduceSet, layout.OutOfRangeClampZero)
 }
 
-// PutSlices sets a slice of each of t's parts along axis 0 to that of src: in part i, the one
-// that begins at starts[i] along another axis. starts is an int32 or int64 tensor of one axis,
-// with a start for each part, which may be on the device and is not waited for; src has t's
-// extents but along axis, where it may be shorter. A start at which the slice does not lie
-// within t, a negative one too, is an error as layout.OutOfRangeStrict says. (ONNX
-// TensorScatter-24, linear)
+// PutSlices writes a slice of src to each of t's parts along axis 0: in part i, to the slice that
+// begins at starts[i] along another axis. starts is an int32 or int64 tensor of one axis with a
+// start for each part; it may be on the device, and the call does not wait for it. src has t's
+// extents, but may be shorter along axis. A start that is negative, or whose slice exceeds t, is
+// an error like an index out of range with layout.OutOfRangeStrict. (ONNX TensorScatter-24,
+// linear)
 func (t *Tensor) PutSlices(axis int, starts, src *Tensor) error {
 	const op = "PutSlices"
 	at, err := t.checkIndexed(op, axis, starts)
@@ -193,7 +189,7 @@ func (t *Tensor) PutSlices(axis int, starts, src *Tensor) error {
 	return t.put(&g, starts, src, device.ReduceSet, layout.OutOfRangeStrict)
 }
 
-// gatheringAt is where the elements of a slice lie that begins where indices say.
+// gatheringAt returns the gathering of a slice that begins at starts.
 func (t *Tensor) gatheringAt(op string, starts *Tensor, dims []int64) (gathering, error) {
 	if err := t.checkIndices(op, starts); err != nil {
 		return gathering{}, err

@@ -7,11 +7,11 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// QuantizeBlocks quantises blocks of elements along the last axis, the last one of a row
-// perhaps shorter, by scales that it finds: codes are Uint4 (as ggml's Q4_0 has them), Int8
-// (Q8_0) or Float4E2M1 (MXFP4), scales Float16, BFloat16 or Float32, of Float4E2M1
-// Float8E8M0; device.Quantization says what they are. t has floats of up to 32 bits. Of
-// the shape [N, K] come codes [N, K] and scales [N, ceil(K/size)], both contiguous.
+// QuantizeBlocks quantises blocks of size elements along the last axis (the last block of a row
+// may be shorter) and computes their scales. Codes are Uint4 (ggml's Q4_0), Int8 (Q8_0) or
+// Float4E2M1 (MXFP4); scales are Float16, BFloat16 or Float32, or for Float4E2M1 Float8E8M0.
+// device.Quantization has the formulas. t has floats of up to 32 bits. A tensor [N, K] gives
+// codes [N, K] and scales [N, ceil(K/size)], both contiguous.
 func (t *Tensor) QuantizeBlocks(to, scale layout.DType, size int64) (codes, scales *Tensor, err error) {
 	const op = "QuantizeBlocks"
 	if t == nil {
@@ -45,7 +45,8 @@ func (t *Tensor) QuantizeBlocks(to, scale layout.DType, size int64) (codes, scal
 	return codes.publish(), scales.publish(), nil
 }
 
-// quantizeBlocks calls the queue for blocks of one size, and for the shorter ones at the end.
+// quantizeBlocks calls the queue for the blocks of full size, and for the shorter ones at the
+// end.
 func (t *Tensor) quantizeBlocks(codes, scales *Tensor, of blocked) error {
 	for _, p := range of.parts {
 		dst, src, by := codes.Operand(), t.Operand(), scales.Operand()

@@ -12,11 +12,10 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// ReadInto copies the elements, in row-major order, to a slice on the host: of the
-// Go type of the tensor's element type, or []byte for the packed bytes of any
-// type but String. Its length must be exact. It waits for the stream's work on
-// the tensor; it is a transfer, and where the tensor is not contiguous there is
-// a copy on the device before it.
+// ReadInto copies the elements, in row-major order, to a slice on the host: of the Go type of the
+// tensor's element type, or []byte for the packed bytes of any type but String. Its length must
+// be exact. It waits for the stream's work on the tensor. It is a transfer, after a copy on the
+// device if the tensor is not contiguous.
 func (t *Tensor) ReadInto(dst any) error {
 	const op = "ReadInto"
 	if err := t.hold(op); err != nil {
@@ -29,13 +28,13 @@ func (t *Tensor) ReadInto(dst any) error {
 	return t.download(op, func(x *Tensor) error { return x.load(dst) })
 }
 
-// Wait returns when the stream's work so far is done, with the error of the work that the
-// elements depend on, as ReadInto would: nil if they are right, whatever other work has failed.
+// Wait returns when the stream's work so far is done. Like ReadInto, it returns the error of the
+// work that the elements depend on: nil if they are right, even if other work has failed.
 func (t *Tensor) Wait() error { return t.wait("Wait", context.Background()) }
 
-// WaitContext is Wait that returns when ctx is done, if that is before: with its cause. The
-// work goes on then. ReadInto and its kin hardly wait after it, unless others queue work on
-// the stream meanwhile.
+// WaitContext is Wait that returns early, with ctx's cause, when ctx is done; the work goes on.
+// After it succeeds, ReadInto and related calls hardly wait, unless others queue work on the
+// stream meanwhile.
 func (t *Tensor) WaitContext(ctx context.Context) error { return t.wait("WaitContext", ctx) }
 
 func (t *Tensor) wait(op string, ctx context.Context) error {
@@ -62,7 +61,7 @@ func (t *Tensor) wait(op string, ctx context.Context) error {
 	return nil
 }
 
-// checkRoom checks that dst is a slice to read exactly the elements into.
+// checkRoom checks that dst is a slice for exactly the elements.
 func (t *Tensor) checkRoom(op string, dst any) error {
 	room, want := int64(0), t.Count()
 	if strs, ok := hostStrings(dst); ok && t.dtype == layout.String {
@@ -88,18 +87,18 @@ func (t *Tensor) checkRoom(op string, dst any) error {
 	return nil
 }
 
-// load reads the elements of a run to a slice that is known to be right.
+// load reads the elements of a run to a slice that checkRoom has accepted.
 func (t *Tensor) load(dst any) error {
 	if strs, ok := hostStrings(dst); ok {
 		return t.stream.words.ReadStrings(strs, t.memory.buffer, t.layout.Offset())
 	}
 	raw, of, _ := hostSlice(dst)
 	if err := t.stream.queue.Read(raw, t.memory.buffer, t.byteOffset()); err != nil {
-		clear(raw) // what an index out of range has left, perhaps what memory had before
+		clear(raw) // an index out of range may leave old memory
 		return err
 	}
 	if used := t.Count() * int64(t.dtype.Bits()) % 8; used != 0 {
-		raw[len(raw)-1] &= 1<<used - 1 // what else is in the last byte is not the tensor's
+		raw[len(raw)-1] &= 1<<used - 1 // clear what is not the tensor's
 	}
 	if of == layout.Bool {
 		clampBools(raw)
@@ -107,14 +106,14 @@ func (t *Tensor) load(dst any) error {
 	return nil
 }
 
-// clampBools makes every byte 0 or 1: a Go bool must not be another.
+// clampBools makes every byte 0 or 1: a Go bool allows no other.
 func clampBools(raw []byte) {
 	for i, b := range raw {
 		raw[i] = min(b, 1)
 	}
 }
 
-// wantedSlice says into what elements of a type can be read.
+// wantedSlice names the slices that can hold elements of a type.
 func wantedSlice(t layout.DType) string {
 	switch t {
 	case layout.String:
@@ -130,7 +129,7 @@ func wantedSlice(t layout.DType) string {
 	return "[]byte"
 }
 
-// hostStrings returns a slice of strings as one of type []string.
+// hostStrings returns a slice of any string type as a []string.
 func hostStrings(slice any) ([]string, bool) {
 	if strs, ok := slice.([]string); ok {
 		return strs, true
@@ -142,8 +141,8 @@ func hostStrings(slice any) ([]string, bool) {
 	return unsafe.Slice((*string)(v.UnsafePointer()), v.Len()), true
 }
 
-// hostSlice returns the memory and the element type of a slice of numbers or
-// bools, or of a type that is made of them.
+// hostSlice returns the memory and the element type of a slice of numbers or bools, or of a type
+// with such an underlying type.
 func hostSlice(slice any) ([]byte, layout.DType, bool) {
 	switch s := slice.(type) {
 	case []bool:
@@ -184,8 +183,8 @@ func hostSlice(slice any) ([]byte, layout.DType, bool) {
 	return unsafe.Slice((*byte)(v.UnsafePointer()), v.Len()*int(v.Type().Elem().Size())), of, true
 }
 
-// download calls read with the tensor as a run of elements that starts on a
-// byte, t itself or a copy, and reports the transfer.
+// download calls read with t, or with a copy if t is not a run of elements that starts on a byte,
+// and reports the transfer.
 func (t *Tensor) download(op string, read func(*Tensor) error) error {
 	x := t
 	if !t.isRun() {
@@ -202,7 +201,7 @@ func (t *Tensor) download(op string, read func(*Tensor) error) error {
 	return nil
 }
 
-// transferred reports that all elements came to the host.
+// transferred reports a transfer of all elements to the host.
 func (t *Tensor) transferred(op string) {
 	if t.stream.trace.Load() != nil {
 		to, _ := layout.Contiguous(t.layout.Shape()...) // no error: t has this shape
@@ -210,7 +209,7 @@ func (t *Tensor) transferred(op string) {
 	}
 }
 
-// isRun reports whether the elements are one run that starts on a byte.
+// isRun reports whether the elements form one run that starts on a byte.
 func (t *Tensor) isRun() bool {
 	return t.layout.IsContiguous() && (t.dtype.Bits() >= 8 || t.layout.Offset()*int64(t.dtype.Bits())%8 == 0)
 }
@@ -268,10 +267,10 @@ func Values[T layout.Element](t *Tensor) (out []T, err error) {
 	return out, nil
 }
 
-// To returns the tensor on another stream. On the same device that is a view,
-// and the other stream's work on it waits for this one's so far; on another
-// device it is a transfer to a contiguous copy: without the host, and without
-// waiting, where the devices can (see device.PeerQueue).
+// To returns the tensor on another stream. On the same device it is a view, and the other
+// stream's work on it waits for this stream's work so far. On another device it is a transfer to
+// a contiguous copy: without the host and without waiting, if the devices can (see
+// device.PeerQueue).
 func (t *Tensor) To(s *Stream) (*Tensor, error) { return published(t.to("To", s)) }
 
 func (t *Tensor) to(op string, s *Stream) (*Tensor, error) {
@@ -330,7 +329,7 @@ func (t *Tensor) take(x *Tensor) error {
 	return t.stream.queue.Write(t.memory.buffer, 0, from)
 }
 
-// takeByHost is take by way of the host's memory, piece by piece.
+// takeByHost is take through the host's memory, piece by piece.
 func (t *Tensor) takeByHost(x *Tensor) error {
 	size := t.memory.buffer.Size()
 	piece := make([]byte, min(size, pieceBytes))

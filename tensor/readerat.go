@@ -10,10 +10,10 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// FromReaderAt returns a contiguous tensor of any type but String from the packed
-// little-endian bytes that r has from byte off on, such as a file: what WriteTo wrote.
-// They are read by pieces of 4 MiB, or where the memory is the host's into that. If r
-// ends before the last one, nothing is allocated, and the error is io.ErrUnexpectedEOF.
+// FromReaderAt returns a contiguous tensor of any type but String from the packed little-endian
+// bytes of r, such as a file, from byte off on: the format of WriteTo. It reads pieces of 4 MiB,
+// or directly to the tensor if its memory is the host's. If r ends before the last byte, nothing
+// is allocated, and the error is io.ErrUnexpectedEOF.
 func FromReaderAt(s *Stream, t layout.DType, r io.ReaderAt, off int64, dims ...int64) (*Tensor, error) {
 	const op = "FromReaderAt"
 	size, err := layout.Shape(dims).Bytes(t)
@@ -23,7 +23,7 @@ func FromReaderAt(s *Stream, t layout.DType, r io.ReaderAt, off int64, dims ...i
 		err = layout.Errorf(device.ErrInvalid, op, "the reader is nil")
 	case off < 0 || off > math.MaxInt64-size:
 		err = layout.Errorf(device.ErrInvalid, op, "%d bytes from byte %d on", size, off)
-	case size > 0: // its last byte is there
+	case size > 0: // the last byte must exist
 		_, err = io.ReadFull(io.NewSectionReader(r, off+size-1, 1), make([]byte, 1))
 		if errors.Is(err, io.EOF) {
 			err = fmt.Errorf("%d bytes from byte %d on: %w", size, off, io.ErrUnexpectedEOF)

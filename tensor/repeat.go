@@ -8,8 +8,7 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// Flip reverses the order along the given axes; without arguments, along all of them. It
-// is a view.
+// Flip returns a view with the order along the given axes reversed; without arguments, along all.
 func (t *Tensor) Flip(axes ...int) (*Tensor, error) {
 	const op = "Flip"
 	if t == nil {
@@ -38,9 +37,8 @@ func (t *Tensor) Flip(axes ...int) (*Tensor, error) {
 	return t.view(t.stream, op, &l, nil)
 }
 
-// Tile repeats the tensor repeats[i] times along each axis i, one whole after the other
-// (ONNX Tile, numpy.tile). It is a view where strides can express it, as along axes of
-// extent 1, else a copy.
+// Tile repeats the tensor repeats[i] times along each axis i (ONNX Tile, numpy.tile). It is a
+// view if strides can express it, as along axes of extent 1, else a copy.
 func (t *Tensor) Tile(repeats ...int64) (*Tensor, error) {
 	const op = "Tile"
 	if t == nil {
@@ -51,8 +49,8 @@ func (t *Tensor) Tile(repeats ...int64) (*Tensor, error) {
 	return t.rearranged(op, l, dims, err)
 }
 
-// Repeat repeats each element along an axis n times in a row (numpy.repeat). It is a view
-// where strides can express it, as along an axis of extent 1, else a copy.
+// Repeat repeats each element along an axis n times in a row (numpy.repeat). It is a view if
+// strides can express it, as along an axis of extent 1, else a copy.
 func (t *Tensor) Repeat(axis int, n int64) (*Tensor, error) {
 	const op = "Repeat"
 	if t == nil {

@@ -8,41 +8,41 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// Scaling is what [Tensor.Dequantize] scales by: tensors on the device of the elements,
-// whose shapes expand to theirs, as [Tensor.Expand] has it, or to that of their blocks.
+// Scaling has the terms of [Tensor.Dequantize]: tensors on the device of the elements, whose
+// shapes expand (as in [Tensor.Expand]) to the shape of the elements, or of their blocks.
 type Scaling struct {
 	Scale *Tensor // floats of up to 32 bits
-	Zero  *Tensor // numbers of up to 32 bits; nil: there is none
-	Add   *Tensor // floats of up to 32 bits; nil: there is none
+	Zero  *Tensor // numbers of up to 32 bits; may be nil
+	Add   *Tensor // floats of up to 32 bits; may be nil
 	// Subtract: Add is subtracted.
 	Subtract bool
 	Blocks   Blocks
 }
 
-// Blocks are the elements that have their terms in common: Size of them along an axis, the
-// last ones perhaps fewer. Elements of the shape [N, K] in blocks of 32 along axis 1 have
-// terms whose shapes expand to [N, ceil(K/32)]. The zero value is for single elements.
-// (Without it, elements [N, K/32, 32] and terms [N, K/32, 1] are the same.)
+// Blocks are groups of elements that share terms: Size elements along an axis, in the last block
+// perhaps fewer. Elements of the shape [N, K] in blocks of 32 along axis 1 have terms whose
+// shapes expand to [N, ceil(K/32)]. The zero value is single elements. (Without Blocks, elements
+// [N, K/32, 32] and terms [N, K/32, 1] are equivalent.)
 type Blocks struct {
-	Axis int // from the end, if it is negative
+	Axis int // counts from the end if it is negative
 	Size int64
 }
 
-// Quantization is what [Tensor.Quantize] divides by, as in Scaling, and how.
+// Quantization has the terms of [Tensor.Quantize], as in Scaling, and its options.
 type Quantization struct {
 	Scale *Tensor // floats of up to 32 bits
-	Zero  *Tensor // for integers integers, for floats floats, of up to 32 bits; nil: there is none
-	// Precision is what the sides of the quotient, and the quotient, are rounded to:
-	// Float16 or BFloat16. Any other stands for Float32.
+	Zero  *Tensor // integers, or for a float result floats, of up to 32 bits; may be nil
+	// Precision is the type to which both sides of the quotient, and the quotient, are rounded:
+	// Float16 or BFloat16. Any other value means Float32.
 	Precision layout.DType
-	// Unsaturated is that of device.Rounding, for floats of 8 bits.
+	// Unsaturated means the same as in device.Rounding, for floats of 8 bits.
 	Unsaturated bool
 	Blocks      Blocks
 }
 
-// Dequantize returns (t - zero) * scale + add in a new contiguous tensor of a type of
-// floats of 16 bits or more. t has numbers of up to 32 bits. Arithmetic is that of
-// device.Scaling: in floats of 32 bits, with each step rounded once.
+// Dequantize returns (t - zero) * scale + add in a new contiguous tensor of floats of 16 bits or
+// more. t has numbers of up to 32 bits. Arithmetic follows device.Scaling: in floats of 32 bits,
+// with each step rounded once.
 func (t *Tensor) Dequantize(to layout.DType, by Scaling) (*Tensor, error) {
 	const op = "Dequantize"
 	return t.scaledTo(op, to, func(out *Tensor) error { return t.dequantize(op, out, by) })
@@ -58,10 +58,9 @@ func (t *Tensor) DequantizeInto(out *Tensor, by Scaling) error {
 	return out.filled(op, t, t.dequantize(op, out, by))
 }
 
-// Quantize returns round(t / scale) + zero in a new contiguous tensor: of integers of up
-// to 16 bits, which are the nearest ones if a result is out of their range, or of floats
-// of up to 8. t has numbers of up to 32 bits. Arithmetic is that of
-// device.Quantization and ONNX's QuantizeLinear-25.
+// Quantize returns round(t / scale) + zero in a new contiguous tensor: of integers of up to 16
+// bits, clamped to their range, or of floats of up to 8 bits. t has numbers of up to 32 bits.
+// Arithmetic follows device.Quantization and ONNX's QuantizeLinear-25.
 func (t *Tensor) Quantize(to layout.DType, by Quantization) (*Tensor, error) {
 	const op = "Quantize"
 	return t.scaledTo(op, to, func(out *Tensor) error { return t.quantize(op, out, by) })
@@ -77,7 +76,7 @@ func (t *Tensor) QuantizeInto(out *Tensor, by Quantization) error {
 	return out.filled(op, t, t.quantize(op, out, by))
 }
 
-// filled tells the stream's trace of a call that wrote t's elements, if it has no error.
+// filled reports a call that wrote t's elements to the stream's trace, unless it failed.
 func (t *Tensor) filled(op string, src *Tensor, err error) error {
 	if err == nil && t.stream.trace.Load() != nil {
 		t.stream.report(op, Verdict{Kind: Copy, Bytes: bytesOf(t.dtype, t.Count()), Class: "scale"}, t.dtype, &src.layout, &t.layout)
@@ -85,7 +84,7 @@ func (t *Tensor) filled(op string, src *Tensor, err error) error {
 	return err
 }
 
-// scaledTo returns a new tensor of t's shape that scale has filled.
+// scaledTo returns a new tensor of t's shape that scale fills.
 func (t *Tensor) scaledTo(op string, to layout.DType, scale func(out *Tensor) error) (*Tensor, error) {
 	if t == nil {
 		return nil, nilTensor(op)
@@ -120,8 +119,8 @@ func (t *Tensor) quantize(op string, out *Tensor, by Quantization) error {
 	})
 }
 
-// scale calls queue with the operands of t, of out, which is held, and of terms, nil ones
-// among them: once, or where the last blocks are shorter, twice.
+// scale calls queue with the operands of t, of out, which is held, and of terms, which may be
+// nil: once, or twice if the last blocks are shorter.
 func (t *Tensor) scale(op string, out *Tensor, blocks Blocks, terms []*Tensor, queue func(dst, src device.Operand, terms []device.Operand) error) error {
 	if t == nil {
 		return nilTensor(op)
@@ -181,8 +180,7 @@ func (t *Tensor) scale(op string, out *Tensor, blocks Blocks, terms []*Tensor, q
 	return nil
 }
 
-// blocked is a shape in blocks: the shape of its terms, and parts in which all blocks are
-// of one size.
+// blocked is a shape in blocks: the shape of its terms, and parts whose blocks are of one size.
 type blocked struct {
 	axis  int
 	size  int64        // 0: no blocks
@@ -190,10 +188,10 @@ type blocked struct {
 	parts []blocksPart
 }
 
-// blocksPart is count blocks of so many elements, from a block on.
+// blocksPart is count blocks of size elements each, from block first on.
 type blocksPart struct{ first, count, size int64 }
 
-// of splits a shape.
+// of splits a shape into blocks.
 func (b Blocks) of(op string, shape layout.Shape) (blocked, error) {
 	out := blocked{size: b.Size, shape: shape.Clone(), parts: []blocksPart{{}}}
 	if b.Size == 0 {
@@ -219,8 +217,8 @@ func (b Blocks) of(op string, shape layout.Shape) (blocked, error) {
 	return out, nil
 }
 
-// elements makes of an operand a part of its elements, with an axis for blocks in front of
-// one for the elements of a block.
+// elements restricts an operand to a part of its elements, and splits the axis into one for
+// blocks and one for the elements of a block.
 func (b *blocked) elements(o *device.Operand, p blocksPart) error {
 	if b.size == 0 {
 		return nil
@@ -229,7 +227,7 @@ func (b *blocked) elements(o *device.Operand, p blocksPart) error {
 	return b.replace(o, p, p.first*b.size*step, b.size*step, step)
 }
 
-// terms is elements for an operand that has an element for each block; it may be missing.
+// terms is elements for an operand with one element per block; the operand may be missing.
 func (b *blocked) terms(o *device.Operand, p blocksPart) error {
 	if b.size == 0 || o.Buffer == nil {
 		return nil

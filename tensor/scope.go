@@ -5,22 +5,22 @@ import (
 	"sync"
 )
 
-// A Scope collects the tensors that are made on a stream, by whichever goroutine, until
-// it is closed. Of several scopes of a stream, the one that was opened last collects.
+// A Scope collects the tensors that any goroutine makes on a stream, until it is closed. If a
+// stream has several scopes, the one that was opened last collects.
 type Scope struct {
 	stream *Stream
 	outer  *Scope
 
 	mu     sync.Mutex
 	closed bool
-	made   map[*Tensor]struct{} // that are neither released nor kept
+	made   map[*Tensor]struct{} // neither released nor kept
 }
 
-// NewScope opens a scope: Close releases all tensors, views too, that were made on the
-// stream in between, by any call, and not taken out by Keep. A tensor that is released
-// before is no matter. The sessions of package onnx keep what is theirs. A tensor is in the
-// scope from when the call that makes it returns. Goroutines that share a stream share its
-// scopes: each needs a stream of its own, or another's Close releases what it still uses.
+// NewScope opens a scope: Close releases all tensors, including views, that any call made on the
+// stream in between, except those that Keep took out and those that are released already. The
+// sessions of package onnx keep their own tensors. A tensor joins the scope when the call that
+// makes it returns. Goroutines that share a stream share its scopes: each needs a stream of its
+// own, or another's Close releases tensors that it still uses.
 //
 //	scope := tensor.NewScope(s)
 //	defer scope.Close()
@@ -34,9 +34,9 @@ func NewScope(s *Stream) *Scope {
 	return sc
 }
 
-// Keep takes tensors out of the scopes that they were made in: they are the caller's to
-// release again. Nil tensors, and those of no scope, are passed over. ErrReleased says that
-// one is released already, as by another goroutine's Scope.Close; the others are kept.
+// Keep takes tensors out of their scopes, so that the caller must release them again. It skips
+// nil tensors and tensors in no scope. ErrReleased says that one is already released, for example
+// by another goroutine's Scope.Close; the others are kept.
 func Keep(xs ...*Tensor) error {
 	var errs []error
 	for _, x := range xs {
@@ -50,8 +50,8 @@ func Keep(xs ...*Tensor) error {
 	return errors.Join(errs...)
 }
 
-// Close releases the scope's tensors, after those of scopes that were opened in it and
-// are still open. A second Close does nothing.
+// Close releases the scope's tensors, after those of scopes that were opened in it and are still
+// open. A second Close does nothing.
 func (sc *Scope) Close() error {
 	if sc == nil || sc.stream == nil {
 		return nilStream("Scope.Close")
@@ -80,7 +80,7 @@ func (sc *Scope) release() error {
 	var ended []*Tensor
 	sc.mu.Lock()
 	for x := range sc.made {
-		if !x.released.Swap(true) { // within the lock: so Keep, which takes it, knows
+		if !x.released.Swap(true) { // within the lock, so that Keep sees it
 			x.scope.Store(nil)
 			ended = append(ended, x)
 		}
@@ -94,7 +94,7 @@ func (sc *Scope) release() error {
 	return errors.Join(errs...)
 }
 
-// collect gives a new tensor to the stream's scope, if it has one.
+// collect adds a new tensor to the stream's scope, if it has one.
 func (s *Stream) collect(t *Tensor) {
 	for sc := s.scope.Load(); sc != nil; sc = s.scope.Load() {
 		sc.mu.Lock()
@@ -104,12 +104,12 @@ func (s *Stream) collect(t *Tensor) {
 			sc.mu.Unlock()
 			return
 		}
-		sc.mu.Unlock() // it has just ended
+		sc.mu.Unlock() // closed meanwhile
 	}
 }
 
-// leaveScope takes a tensor out of its scope. One that the scope's end releases is marked so
-// when it returns.
+// leaveScope takes a tensor out of its scope. If the scope's Close releases the tensor, it is
+// marked as released when leaveScope returns.
 func (t *Tensor) leaveScope() {
 	if sc := t.scope.Load(); sc != nil {
 		sc.mu.Lock()

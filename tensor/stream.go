@@ -12,20 +12,20 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// A Stream is where tensors live and the order in which work on them runs: a
-// device and one of its queues. A tensor belongs to the stream that it was made
-// on; what is made from it runs there too, until To takes it elsewhere.
+// A Stream is a device and one of its queues: the place where tensors live, and the order in
+// which work on them runs. A tensor belongs to the stream that it was made on; tensors made from
+// it belong to the same stream, until To moves them.
 //
-// The trace hook and ForbidCopies hold for all work on the stream. All methods may
-// be called from any goroutine. On a nil Stream, Wait and Close return ErrInvalid, as
-// do calls that are given one; the other methods panic.
+// The trace hook and ForbidCopies apply to all work on the stream. All methods may be called from
+// any goroutine. On a nil Stream, Wait and Close return ErrInvalid, as do calls that are given
+// one; the other methods panic.
 type Stream struct {
 	dev   device.Device
 	queue device.Queue
 	host  device.HostMemory  // the device, if its memory is the host's; else nil
 	words device.StringQueue // the queue, if it holds strings; else nil
-	// alloc is the queue's Alloc, if it has one, else the device's. Tensors of other
-	// streams follow this one before they use what it made.
+	// alloc is the queue's Alloc, if it has one, else the device's. Other streams wait for this
+	// one before they use memory from it.
 	alloc  func(bytes int64) (device.Buffer, error)
 	closes func() error
 	// deviceClosed: closes has closed the device, which frees the memory of all tensors.
@@ -39,8 +39,8 @@ type Stream struct {
 	scopes sync.Mutex            // while one is opened or closed
 }
 
-// Open opens a device by name (see device.Open: "auto", "cpu", "opencl:0",
-// "cuda:1") with a queue of its own. Close ends both.
+// Open opens a device by name (see device.Open: "auto", "cpu", "opencl:0", "cuda:1") and a queue.
+// Close closes both.
 func Open(name string) (*Stream, error) {
 	dev, err := device.Open(name)
 	if err != nil {
@@ -61,8 +61,8 @@ func Open(name string) (*Stream, error) {
 	return s, nil
 }
 
-// NewStream returns a stream with a new queue on an open device. Close ends the
-// queue and leaves the device open.
+// NewStream returns a stream with a new queue on an open device. Close closes the queue and
+// leaves the device open.
 func NewStream(dev device.Device) (*Stream, error) {
 	if dev == nil {
 		return nil, layout.Errorf(device.ErrInvalid, "NewStream", "the device is nil")
@@ -76,8 +76,8 @@ func NewStream(dev device.Device) (*Stream, error) {
 	return s, nil
 }
 
-// Adopt returns a stream over a device and queue that stay the caller's: Close
-// leaves both open. Without a device or a queue the stream is nil.
+// Adopt returns a stream over the caller's device and queue, which Close leaves open. Without a
+// device or a queue the stream is nil.
 func Adopt(dev device.Device, q device.Queue) *Stream {
 	if dev == nil || q == nil {
 		return nil
@@ -91,9 +91,9 @@ func Adopt(dev device.Device, q device.Queue) *Stream {
 	return s
 }
 
-// Host returns the stream of small values that live on the host whatever the
-// device: shapes, axes, constants of shape arithmetic. It is a cpu device that
-// the whole process shares; it cannot be closed.
+// Host returns the stream of small values that are on the host whatever the device: shapes, axes,
+// constants of shape arithmetic. It is a cpu device that the whole process shares; it cannot be
+// closed.
 func Host() *Stream { return hostStream() }
 
 var hostStream = sync.OnceValue(func() *Stream {
@@ -110,16 +110,15 @@ var hostStream = sync.OnceValue(func() *Stream {
 // Device returns the stream's device.
 func (s *Stream) Device() device.Device { return s.dev }
 
-// Queue returns the stream's queue, for work of the caller's own between that
-// of tensors.
+// Queue returns the stream's queue, for the caller's own work between work on tensors.
 func (s *Stream) Queue() device.Queue { return s.queue }
 
-// IsHost reports whether the stream's memory is the host's own, where reading it
-// is no transfer (see [device.HostMemory]).
+// IsHost reports whether the stream's memory is the host's, so that reading it is not a transfer
+// (see [device.HostMemory]).
 func (s *Stream) IsHost() bool { return s.host != nil }
 
-// Wait returns when all work on the stream is done, with the first error of it that no
-// call has returned, whoever queued the work: [Tensor.Wait] asks for one tensor.
+// Wait returns when all work on the stream is done, with the first error that no call has
+// returned, whoever queued the work. [Tensor.Wait] waits for one tensor.
 func (s *Stream) Wait() error {
 	if s == nil {
 		return nilStream("Wait")
@@ -127,8 +126,7 @@ func (s *Stream) Wait() error {
 	return s.queue.Wait()
 }
 
-// WaitContext is Wait that returns when ctx is done, if that is before: with its cause. The
-// work goes on then.
+// WaitContext is Wait that returns early, with ctx's cause, when ctx is done; the work goes on.
 func (s *Stream) WaitContext(ctx context.Context) error {
 	const op = "WaitContext"
 	if s == nil {
@@ -142,12 +140,12 @@ func (s *Stream) WaitContext(ctx context.Context) error {
 		err = await(ctx, e)
 	}
 	if err == nil {
-		err = await(ctx, s.queue) // for its errors, and for work that others have queued since
+		err = await(ctx, s.queue) // for its errors, and for work queued meanwhile
 	}
 	return err
 }
 
-// await is Wait of an event or a queue that returns when ctx is done, with its cause.
+// await waits for an event or a queue, and returns early, with ctx's cause, when ctx is done.
 func await(ctx context.Context, w interface{ Wait() error }) error {
 	if ctx.Done() == nil {
 		return w.Wait()
@@ -165,8 +163,8 @@ func await(ctx context.Context, w interface{ Wait() error }) error {
 	}
 }
 
-// Close waits for the stream's work and closes what the stream opened: the device of a stream
-// that Open made. The device frees the memory of its tensors; release those before.
+// Close waits for the stream's work and closes what the stream opened: for a stream from Open,
+// the device, too. Closing the device frees the memory of its tensors; release them first.
 func (s *Stream) Close() error {
 	if s == nil {
 		return nilStream("Close")
@@ -176,11 +174,10 @@ func (s *Stream) Close() error {
 
 func nilStream(op string) error { return layout.Errorf(device.ErrInvalid, op, "the stream is nil") }
 
-// Trace calls hook, in the calling goroutine, after every call that made a view
-// on this stream or moved elements of its tensors; nil ends that. A transfer
-// that needs a copy first is two events, and a transfer between two streams is
-// told to both. Calls that only take up memory (Empty, OwnBuffer,
-// FromHost) are not reported.
+// Trace calls hook, in the calling goroutine, after every call that made a view on this stream or
+// moved elements of its tensors; nil removes the hook. A transfer that needs a copy first is two
+// events, and a transfer between two streams is reported to both. Calls that only get memory
+// (Empty, OwnBuffer, FromHost) are not reported.
 func (s *Stream) Trace(hook func(Event)) {
 	if hook == nil {
 		s.trace.Store(nil)
@@ -189,16 +186,14 @@ func (s *Stream) Trace(hook func(Event)) {
 	s.trace.Store(&hook)
 }
 
-// ForbidCopies makes every call fail with ErrCopy that would copy elements on
-// the device only to change how they lie: Reshape, Flatten, Contiguous and their kin where
-// strides cannot express the result, and a transfer from a tensor whose elements are not
-// one run in memory. Calls that write elements by their name stay allowed: transfers, New,
-// Clone, CopyFrom, Cast, Pack, Where, Lookup, Gather, Put, Concat, Pad, Assemble, Dequantize
-// and their kin.
+// ForbidCopies makes every call fail with ErrCopy that would copy elements on the device only to
+// change their layout: Reshape, Flatten, Contiguous and related calls if strides cannot express
+// the result, and a transfer from a tensor whose elements are not one run in memory. Calls whose
+// purpose is to write elements stay allowed: transfers, New, Clone, CopyFrom, Cast, Pack, Where,
+// Lookup, Gather, Put, Concat, Pad, Assemble, Dequantize and related calls.
 func (s *Stream) ForbidCopies(forbid bool) { s.noCopies.Store(forbid) }
 
-// ErrCopy is the error of a call that needs a copy on a stream that forbids
-// copies. It is of kind ErrUnsupported.
+// ErrCopy: the call needs a copy, and the stream forbids copies. It is of kind ErrUnsupported.
 var ErrCopy = fmt.Errorf("%w: needs a copy, and copies are forbidden on this stream", device.ErrUnsupported)
 
 func (s *Stream) report(op string, v Verdict, t layout.DType, in, out *layout.Layout) {

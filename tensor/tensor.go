@@ -9,13 +9,12 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// A Tensor is memory on a device, seen through a layout as elements of a type.
-// Views share the memory; it is freed when the last of them is released. A
-// Tensor is immutable but for Release and for the elements, which CopyFrom and
-// whoever else holds the buffer can change.
+// A Tensor is memory on a device, seen through a layout as elements of a type. Views share the
+// memory; it is freed when the last of them is released. A Tensor is immutable except for Release
+// and its elements, which CopyFrom and other holders of the buffer can change.
 //
-// On a nil Tensor, methods that return an error return one of kind ErrInvalid, and
-// Release and String work; the others panic.
+// On a nil Tensor, methods that return an error return one of kind ErrInvalid, and Release and
+// String work; the others panic.
 type Tensor struct {
 	stream   *Stream
 	memory   *memory
@@ -23,27 +22,26 @@ type Tensor struct {
 	moved    *move // nil: this tensor is a view
 	dtype    layout.DType
 	released atomic.Bool
-	scope    atomic.Pointer[Scope] // that releases it; nil: none
+	scope    atomic.Pointer[Scope] // will release it; nil: none
 }
 
-// memory is a buffer with the count of tensors that share it.
+// memory is a buffer and the number of tensors that share it.
 type memory struct {
 	buffer   device.Buffer
 	refs     atomic.Int64
-	owner    *Stream // whose leak check knows it
-	borrowed bool    // the caller's: not freed here
+	owner    *Stream // its leak check records it
+	borrowed bool    // belongs to the caller: not freed here
 	shared   bool    // others see the elements, too
-	// elsewhere: work on a stream that is not its tensor's may still read it.
+	// elsewhere: work on another stream than its tensor's may still read it.
 	elsewhere atomic.Bool
 }
 
-// ErrReleased is the error of a call on a released tensor. It is of kind
-// ErrInvalid.
+// ErrReleased: the tensor has been released. It is of kind ErrInvalid.
 var ErrReleased = fmt.Errorf("%w: the tensor has been released", device.ErrInvalid)
 
-// allocate returns a tensor with undefined elements, contiguous. Like all that own and
-// reference return, it is in no scope, so that nobody else releases it: publish gives it to
-// one when the call that makes it is done with it.
+// allocate returns a contiguous tensor with undefined elements. Like the results of own and
+// reference, it is in no scope, so that no one else releases it: when the call that makes it is
+// done, publish adds it to a scope.
 func allocate(s *Stream, op string, t layout.DType, shape []int64) (*Tensor, error) {
 	if s == nil {
 		return nil, nilStream(op)
@@ -73,13 +71,12 @@ func allocate(s *Stream, op string, t layout.DType, shape []int64) (*Tensor, err
 	return own(s, &memory{buffer: b}, t, l), nil
 }
 
-// named names the operation and the element type that err is about, where
-// there is no tensor yet.
+// named adds the operation and the element type to err, before there is a tensor.
 func named(op string, t layout.DType, err error) error {
 	return layout.Named(fmt.Sprintf("%s of %v", op, t), err)
 }
 
-// own returns the first tensor over memory whose buffer is set, and whose it is.
+// own returns the first tensor over m, whose buffer and ownership are set.
 func own(s *Stream, m *memory, t layout.DType, l layout.Layout) *Tensor {
 	m.owner = s
 	m.refs.Store(1)
@@ -87,7 +84,7 @@ func own(s *Stream, m *memory, t layout.DType, l layout.Layout) *Tensor {
 	return &Tensor{stream: s, memory: m, layout: l, dtype: t}
 }
 
-// publish gives a tensor that is complete to the stream's scope, if it has one.
+// publish adds a complete tensor to the stream's scope, if it has one.
 func (t *Tensor) publish() *Tensor {
 	if t.stream.scope.Load() != nil {
 		t.stream.collect(t)
@@ -95,7 +92,7 @@ func (t *Tensor) publish() *Tensor {
 	return t
 }
 
-// published is the end of a call that makes a tensor.
+// published ends a call that makes a tensor.
 func published(t *Tensor, err error) (*Tensor, error) {
 	if err != nil {
 		return nil, err
@@ -103,20 +100,20 @@ func published(t *Tensor, err error) (*Tensor, error) {
 	return t.publish(), nil
 }
 
-// OwnBuffer returns a tensor over a buffer of the stream's device: the last Release frees
-// it. After an error it is the caller's.
+// OwnBuffer returns a tensor over a buffer of the stream's device, which the last Release frees.
+// After an error the buffer stays the caller's.
 func OwnBuffer(s *Stream, b device.Buffer, t layout.DType, l layout.Layout) (*Tensor, error) {
 	return fromMemory(s, "OwnBuffer", &memory{buffer: b}, t, l)
 }
 
-// BorrowBuffer is OwnBuffer for a buffer that stays the caller's, who keeps it alive while
-// the tensor or a view of it is in use, and frees it.
+// BorrowBuffer is OwnBuffer for a buffer that stays the caller's, who must keep it alive while
+// the tensor or a view of it is in use, and then frees it.
 func BorrowBuffer(s *Stream, b device.Buffer, t layout.DType, l layout.Layout) (*Tensor, error) {
 	return fromMemory(s, "BorrowBuffer", &memory{buffer: b, borrowed: true}, t, l)
 }
 
-// ShareBuffer is OwnBuffer for memory whose elements others may read and change meanwhile:
-// no call writes results to it unasked (see [Tensor.Unshared]).
+// ShareBuffer is OwnBuffer for memory whose elements others may read and change meanwhile: no
+// call reuses it for results unless asked (see [Tensor.Unshared]).
 func ShareBuffer(s *Stream, b device.Buffer, t layout.DType, l layout.Layout) (*Tensor, error) {
 	return fromMemory(s, "ShareBuffer", &memory{buffer: b, shared: true}, t, l)
 }
@@ -132,9 +129,8 @@ func fromMemory(s *Stream, op string, m *memory, t layout.DType, l layout.Layout
 	return own(s, m, t, l).publish(), nil
 }
 
-// WithLayout returns a view of the same memory through another layout, which
-// must stay within the buffer. It is what every view is made with; op names the
-// operation to the trace hook and in errors.
+// WithLayout returns a view of the same memory through another layout, which must stay within the
+// buffer. It is the general view; op names the operation in traces and errors.
 func (t *Tensor) WithLayout(op string, l layout.Layout) (*Tensor, error) {
 	if t == nil {
 		return nil, nilTensor(op)
@@ -143,9 +139,8 @@ func (t *Tensor) WithLayout(op string, l layout.Layout) (*Tensor, error) {
 	return t.view(t.stream, op, &l, backend.CheckOperand(op, "the view", &o))
 }
 
-// view finishes a call that makes a view, on a stream of the device: with the
-// error that making the layout gave, or with a layout that stays within the
-// buffer.
+// view ends a call that makes a view on a stream of the device. err is the error of making the
+// layout; if it is nil, the layout stays within the buffer.
 func (t *Tensor) view(s *Stream, op string, l *layout.Layout, err error) (*Tensor, error) {
 	x, err := t.reference(s, op, l, err)
 	if err == nil && s.scope.Load() != nil {
@@ -168,8 +163,8 @@ func (t *Tensor) reference(s *Stream, op string, l *layout.Layout, err error) (*
 	return &Tensor{stream: s, memory: t.memory, layout: *l, dtype: t.dtype}, nil
 }
 
-// retain takes one more reference, unless t is released. A last Release in
-// another goroutine may come in between: memory at zero stays at zero.
+// retain adds a reference, unless t is released. Another goroutine's last Release may come in
+// between: a count of zero stays zero.
 func (t *Tensor) retain() bool {
 	if t.released.Load() {
 		return false
@@ -185,8 +180,8 @@ func (t *Tensor) retain() bool {
 	}
 }
 
-// hold retains t for the time of a call, which then needs a drop: a Release in
-// another goroutine must not free the memory under it.
+// hold retains t during a call, which must then call drop: a Release in another goroutine must
+// not free the memory meanwhile.
 func (t *Tensor) hold(op string) error {
 	if t == nil {
 		return nilTensor(op)
@@ -197,10 +192,10 @@ func (t *Tensor) hold(op string) error {
 	return nil
 }
 
-// Release gives up the tensor. The memory is freed, in order after the work
-// queued on it, when no view of it is left. Releasing a tensor twice does
-// nothing; using it afterwards is ErrReleased. Release on a nil tensor does
-// nothing. A device that is closed has freed the memory: that is device.ErrClosed.
+// Release gives up the tensor. The memory is freed when no view of it is left, after the work
+// queued on it. Releasing a tensor twice, or a nil tensor, does nothing; using a released tensor
+// is ErrReleased. If the device is closed, which has freed the memory, the error is
+// device.ErrClosed.
 func (t *Tensor) Release() error {
 	if t == nil || t.released.Swap(true) {
 		return nil
@@ -211,7 +206,7 @@ func (t *Tensor) Release() error {
 	return t.letGo()
 }
 
-// letGo gives up the reference of a tensor that is marked as released.
+// letGo drops the reference of a tensor that is marked as released.
 func (t *Tensor) letGo() error {
 	if err := t.memory.drop(); err != nil {
 		return t.fail("Release", err)
@@ -219,7 +214,7 @@ func (t *Tensor) letGo() error {
 	return nil
 }
 
-// drop gives up a reference.
+// drop removes a reference, and frees the memory after the last.
 func (m *memory) drop() error {
 	if m.refs.Add(-1) > 0 {
 		return nil
@@ -227,7 +222,7 @@ func (m *memory) drop() error {
 	return m.free()
 }
 
-// free is the end of the last reference.
+// free frees the memory after the last reference.
 func (m *memory) free() error {
 	m.owner.live.remove(m)
 	if m.borrowed {
@@ -245,7 +240,7 @@ func (t *Tensor) Stream() *Stream { return t.stream }
 // DType returns the element type.
 func (t *Tensor) DType() layout.DType { return t.dtype }
 
-// Layout returns where the elements lie in the buffer.
+// Layout returns the layout of the elements in the buffer.
 func (t *Tensor) Layout() layout.Layout { return t.layout }
 
 // Shape returns the extents.
@@ -263,20 +258,20 @@ func (t *Tensor) Rank() int { return t.layout.Rank() }
 // Count returns the number of elements.
 func (t *Tensor) Count() int64 { return t.layout.Count() }
 
-// Unshared reports whether t is the only tensor that has this memory, the memory
-// is neither the caller's nor shared with others, and only t's stream has worked on it:
-// nobody else sees its elements change.
+// Unshared reports whether t is the only tensor over its memory, the memory is neither borrowed
+// from the caller nor shared with others, and only t's stream has worked on it: then no one else
+// can see its elements change.
 func (t *Tensor) Unshared() bool {
 	m := t.memory
 	return m.refs.Load() == 1 && !m.borrowed && !m.shared && !m.elsewhere.Load()
 }
 
-// Buffer returns the memory, for the caller's own kernels; it is alive until
-// the tensor is released.
+// Buffer returns the memory, for the caller's own kernels. It is valid until the tensor is
+// released.
 func (t *Tensor) Buffer() device.Buffer { return t.memory.buffer }
 
-// Operand returns the tensor as an operand of the device's queue; of a nil tensor, an
-// operand without a buffer.
+// Operand returns the tensor as an operand of the device's queue; for a nil tensor, an operand
+// without a buffer.
 func (t *Tensor) Operand() device.Operand {
 	if t == nil {
 		return device.Operand{}
@@ -288,7 +283,7 @@ func (t *Tensor) operandOf(l layout.Layout) device.Operand {
 	return device.Operand{Buffer: t.memory.buffer, Layout: l, Type: t.dtype}
 }
 
-// Verdict returns what the call did that made this tensor.
+// Verdict returns what the call that made this tensor did.
 func (t *Tensor) Verdict() Verdict {
 	m := t.moved
 	if m == nil {
@@ -301,8 +296,8 @@ func (t *Tensor) Verdict() Verdict {
 	return v
 }
 
-// hostBytes returns the whole buffer of a host tensor, once the stream's work
-// is done. False: it must be read or written through the queue.
+// hostBytes returns the whole buffer of a host tensor, once the stream's work is done. False: it
+// must be read or written through the queue.
 func (t *Tensor) hostBytes() ([]byte, bool) {
 	if !t.stream.IsHost() || t.stream.Wait() != nil {
 		return nil, false
@@ -312,12 +307,12 @@ func (t *Tensor) hostBytes() ([]byte, bool) {
 
 func nilTensor(op string) error { return layout.Errorf(device.ErrInvalid, op, "the tensor is nil") }
 
-// apart is the error of a tensor on another device than what it is used with.
+// apart is the error of tensors on different devices.
 func apart(op, what string, on *Stream, with string, other *Stream) error {
 	return layout.Errorf(device.ErrInvalid, op, "%s is on device %s, %s on %s: To brings it there", what, on.dev.Info().ID(), with, other.dev.Info().ID())
 }
 
-// fail names the operation on t that err is from, with t's type and shape.
+// fail adds the operation and t's type and shape to err.
 func (t *Tensor) fail(op string, err error) error {
 	return layout.Named(fmt.Sprintf("%s of %v%v", op, t.dtype, t.layout.Shape()), err)
 }

@@ -13,10 +13,8 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// Casts from and to strings, by what ONNX's Cast says of them. They run on the
-// host, where strings are.
-
-// castText casts to or from strings.
+// castText casts to or from strings, by the rules of ONNX's Cast. It runs on the host, which
+// holds strings.
 func (t *Tensor) castText(op string, to layout.DType, how device.Rounding) (*Tensor, error) {
 	if !t.stream.IsHost() {
 		return nil, t.fail(op, layout.Errorf(device.ErrUnsupported, op,
@@ -36,15 +34,15 @@ func (t *Tensor) castText(op string, to layout.DType, how device.Rounding) (*Ten
 	return out, nil
 }
 
-// textPiece is how many elements are cast to or from strings at once.
+// textPiece is the number of elements that are cast to or from strings at once.
 const textPiece = 1 << 12
 
-// longText is from how many bytes on a text takes more time to read, and more memory, than
-// a note of what it says.
+// longText is the length in bytes from which parsing a text again costs more time, and more
+// memory, than caching its value.
 const longText = 256
 
-// toText writes numbers: floats with the fewest digits that tell them from their
-// neighbours, without an exponent, infinities and NaN as fromText reads them.
+// toText writes numbers: floats with the fewest digits that distinguish them from their
+// neighbours, without an exponent; infinities and NaN as fromText reads them.
 func (t *Tensor) toText(op string) (*Tensor, error) {
 	out, err := allocate(t.stream, op, layout.String, t.layout.Shape())
 	if err != nil {
@@ -65,10 +63,10 @@ func (t *Tensor) toText(op string) (*Tensor, error) {
 		if err := t.stream.queue.Read(room[:size], b, first); err != nil {
 			return err
 		}
-		skip := off - first*8/width // elements below a byte that come before
+		skip := off - first*8/width // earlier elements in the same byte
 		for i := range n {
 			if i > 0 && numeric.Bits(room, int(width), skip+i) == numeric.Bits(room, int(width), skip+i-1) {
-				words[i] = words[i-1] // a broadcast, as like as not
+				words[i] = words[i-1] // probably a broadcast
 				continue
 			}
 			words[i] = ndformat.Plain(t.dtype, room, skip+i)
@@ -85,7 +83,7 @@ func (t *Tensor) toText(op string) (*Tensor, error) {
 	return out, nil
 }
 
-// pack moves words to one piece of memory, which counts for as long as one of them lives.
+// pack moves words to one piece of memory, which counts as in use while one of them lives.
 func pack(what string, words []string) error {
 	size := 0
 	for _, s := range words {
@@ -109,9 +107,9 @@ func pack(what string, words []string) error {
 	return nil
 }
 
-// fromText reads numbers: for an integer type integers of 64 bits, of which the
-// low bits are kept, as in a cast between integers; for a float type the nearest
-// float32 or float64, which is then cast on.
+// fromText reads numbers: for an integer type as 64-bit integers, whose low bits are kept, as in
+// a cast between integers; for a float type as the nearest float32 or float64, which is then
+// cast.
 func (t *Tensor) fromText(op string, to layout.DType, how device.Rounding) (*Tensor, error) {
 	switch to {
 	case layout.Float32:
@@ -128,7 +126,7 @@ func (t *Tensor) fromText(op string, to layout.DType, how device.Rounding) (*Ten
 	return readWords(t, op, to, how, func(s string) (float64, bool) { return parseFloat(s, 64) })
 }
 
-// readWords makes a tensor of what parse reads, and casts it on.
+// readWords makes a tensor of the results of parse, and casts it to the type to.
 func readWords[T layout.Element](t *Tensor, op string, to layout.DType, how device.Rounding, parse func(string) (T, bool)) (*Tensor, error) {
 	shape := t.layout.Shape()
 	x, err := allocate(t.stream, op, layout.TypeOf[T](), shape)
@@ -148,7 +146,7 @@ func readWords[T layout.Element](t *Tensor, op string, to layout.DType, how devi
 		at *byte
 		n  int
 	}
-	known := map[text]T{} // what long texts say, which a broadcast may have in turn
+	known := map[text]T{} // values of long texts, which a broadcast may repeat
 	err = t.eachString(op, textPiece, func(s string) error {
 		if len(s) >= longText {
 			at := text{unsafe.StringData(s), len(s)}

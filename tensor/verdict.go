@@ -21,17 +21,17 @@ const (
 
 func (k Kind) String() string { return [...]string{"view", "copy", "transfer"}[k] }
 
-// A Verdict is what a call did: a view, a copy of so many bytes by a kernel of
-// the device, or a transfer of so many bytes.
+// A Verdict says what a call did: a view, a copy of some bytes by a kernel of the device, or a
+// transfer of some bytes.
 type Verdict struct {
 	Kind   Kind
 	Bytes  int64  // of elements moved; strings count 16 each
-	Class  string // of a Copy: how its elements lie (see device.KernelNamer), or "fill", "convert", "take", ...
-	Kernel string // of a Copy between elements of one type: what the device ran, as "shuffle.32"
+	Class  string // of a Copy: device.KernelNamer's class, or "fill", "convert", "take", ...
+	Kernel string // of a Copy between elements of one type, as "shuffle.32"
 }
 
-// move is what a call did that made a tensor. Of a copy it keeps the operands, by
-// which the queue finds what it ran.
+// move is what the call that made a tensor did. For a copy it has the operands, from which the
+// queue can tell which kernel it ran.
 type move struct {
 	verdict  Verdict
 	dst, src device.Operand
@@ -47,7 +47,7 @@ func (v Verdict) String() string {
 	return fmt.Sprintf("%v of %d bytes: %s", v.Kind, v.Bytes, v.How())
 }
 
-// How is the class and the kernel of a Copy, in words: "transpose by shuffle.32".
+// How returns the class and the kernel of a Copy: "transpose by shuffle.32".
 func (v Verdict) How() string {
 	if v.Kernel == "" {
 		return v.Class
@@ -55,12 +55,12 @@ func (v Verdict) How() string {
 	return v.Class + " by " + v.Kernel
 }
 
-// An Event is what a Stream's trace hook is told of a call.
+// An Event describes a call to a Stream's trace hook.
 type Event struct {
 	Op string // "Transpose", "Reshape-14", "Read", ...
 	Verdict
 	Type    layout.DType
-	In, Out layout.Layout // of the elements read and of those written or viewed
+	In, Out layout.Layout // of the elements read, and of the elements written or viewed
 }
 
 func (e Event) String() string {

@@ -8,8 +8,8 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// Transpose reorders the axes: axis i of the view is axis perm[i]. Without perm
-// the order is reversed.
+// Transpose returns a view with the axes reordered: axis i of the view is axis perm[i]. Without
+// perm the order is reversed.
 func (t *Tensor) Transpose(perm ...int) (*Tensor, error) {
 	if t == nil {
 		return nil, nilTensor("Transpose")
@@ -22,8 +22,8 @@ func (t *Tensor) Transpose(perm ...int) (*Tensor, error) {
 	return t.view(t.stream, "Transpose", &l, err)
 }
 
-// Slice is a view of every step-th element of an axis from start up to, and
-// without, end, by ONNX's rules for negative and out-of-range values.
+// Slice returns a view of every step-th element of an axis from start up to, but not including,
+// end, with ONNX's rules for values that are negative or out of range.
 func (t *Tensor) Slice(axis int, start, end, step int64) (*Tensor, error) {
 	if t == nil {
 		return nil, nilTensor("Slice")
@@ -32,7 +32,7 @@ func (t *Tensor) Slice(axis int, start, end, step int64) (*Tensor, error) {
 	return t.view(t.stream, "Slice", &l, err)
 }
 
-// Expand is a view broadcast to the given extents.
+// Expand returns a view broadcast to the given extents.
 func (t *Tensor) Expand(dims ...int64) (*Tensor, error) {
 	if t == nil {
 		return nil, nilTensor("Expand")
@@ -41,8 +41,8 @@ func (t *Tensor) Expand(dims ...int64) (*Tensor, error) {
 	return t.view(t.stream, "Expand", &l, err)
 }
 
-// Squeeze is a view without the given axes, which must have extent 1; without
-// arguments, without any axis of extent 1.
+// Squeeze returns a view without the given axes, which must have extent 1; without arguments,
+// without all axes of extent 1.
 func (t *Tensor) Squeeze(axes ...int) (*Tensor, error) {
 	if t == nil {
 		return nil, nilTensor("Squeeze")
@@ -51,7 +51,7 @@ func (t *Tensor) Squeeze(axes ...int) (*Tensor, error) {
 	return t.view(t.stream, "Squeeze", &l, err)
 }
 
-// Unsqueeze is a view with axes of extent 1 at the given positions of the result.
+// Unsqueeze returns a view with axes of extent 1 at the given positions of the result.
 func (t *Tensor) Unsqueeze(axes ...int) (*Tensor, error) {
 	if t == nil {
 		return nil, nilTensor("Unsqueeze")
@@ -60,7 +60,7 @@ func (t *Tensor) Unsqueeze(axes ...int) (*Tensor, error) {
 	return t.view(t.stream, "Unsqueeze", &l, err)
 }
 
-// Alias is another reference to the same elements, to be released by itself.
+// Alias returns another reference to the same elements, which must be released separately.
 func (t *Tensor) Alias() (*Tensor, error) {
 	if t == nil {
 		return nil, nilTensor("Alias")
@@ -68,8 +68,8 @@ func (t *Tensor) Alias() (*Tensor, error) {
 	return t.view(t.stream, "Alias", &t.layout, nil)
 }
 
-// Retain is Alias in no scope, as of what outlives the caller's: no other goroutine's
-// Scope.Close comes before it.
+// Retain is Alias outside any scope, for references that must outlive the caller's scopes: no
+// goroutine's Scope.Close releases it.
 func (t *Tensor) Retain() (*Tensor, error) {
 	const op = "Retain"
 	if t == nil {
@@ -78,9 +78,9 @@ func (t *Tensor) Retain() (*Tensor, error) {
 	return t.reference(t.stream, op, &t.layout, nil)
 }
 
-// Reshape gives the elements new extents, in row-major order. One of them may
-// be -1: it is computed. The result is a view where strides can express it, and
-// a contiguous copy otherwise; Verdict says which.
+// Reshape gives the elements new extents, in row-major order. One of them may be -1: it is
+// computed. The result is a view if strides can express it, and otherwise a contiguous copy;
+// Verdict says which.
 func (t *Tensor) Reshape(dims ...int64) (*Tensor, error) {
 	const op = "Reshape"
 	if t == nil {
@@ -89,7 +89,7 @@ func (t *Tensor) Reshape(dims ...int64) (*Tensor, error) {
 	if !slices.Contains(dims, -1) {
 		return t.reshape(op, dims)
 	}
-	var in, out [8]int64 // enough for most: the call allocates the result only
+	var in, out [8]int64 // usually enough to allocate only the result
 	shape, err := layout.InferReshape(out[:0], op, t.layout.AppendDims(in[:0]), dims, false)
 	if err != nil {
 		return nil, t.fail(op, err)
@@ -97,7 +97,7 @@ func (t *Tensor) Reshape(dims ...int64) (*Tensor, error) {
 	return t.reshape(op, shape)
 }
 
-// Flatten reshapes to a matrix: the axes before axis are its rows.
+// Flatten reshapes to a matrix: the axes before axis are the rows.
 func (t *Tensor) Flatten(axis int) (*Tensor, error) {
 	const op = "Flatten"
 	if t == nil {
@@ -111,7 +111,7 @@ func (t *Tensor) Flatten(axis int) (*Tensor, error) {
 	return t.reshape(op, []int64{rows, cols})
 }
 
-// reshape is Reshape to extents that are all given.
+// reshape is Reshape without -1.
 func (t *Tensor) reshape(op string, dims []int64) (*Tensor, error) {
 	l, err := t.layout.Reshape(dims...)
 	if errors.Is(err, layout.ErrNeedsCopy) {
@@ -120,8 +120,8 @@ func (t *Tensor) reshape(op string, dims []int64) (*Tensor, error) {
 	return t.view(t.stream, op, &l, err)
 }
 
-// Contiguous returns the tensor in row-major order without gaps: a view if it
-// is so already, a copy otherwise.
+// Contiguous returns the tensor in row-major order without gaps: a view if it already is, else a
+// copy.
 func (t *Tensor) Contiguous() (*Tensor, error) { return published(t.contiguous("Contiguous")) }
 
 func (t *Tensor) contiguous(op string) (*Tensor, error) {
@@ -143,8 +143,7 @@ func (t *Tensor) compact(op string, dims []int64) (*Tensor, error) {
 	return t.copyOut(op, dims)
 }
 
-// mayCopy is the error of a copy to the given extents where the stream forbids
-// it.
+// mayCopy returns the error of a copy to the given extents if the stream forbids copies.
 func (t *Tensor) mayCopy(op string, dims []int64) error {
 	if !t.stream.noCopies.Load() {
 		return nil
@@ -152,7 +151,7 @@ func (t *Tensor) mayCopy(op string, dims []int64) error {
 	return t.fail(op, layout.Errorf(ErrCopy, op, "%v to %v cannot be a view, and copies are forbidden on this stream", t.layout, layout.Shape(dims).Clone()))
 }
 
-// Clone returns a contiguous copy of its own.
+// Clone returns a contiguous copy with its own memory.
 func (t *Tensor) Clone() (*Tensor, error) {
 	if t == nil {
 		return nil, nilTensor("Clone")
@@ -179,7 +178,7 @@ func (t *Tensor) copyOut(op string, dims []int64) (*Tensor, error) {
 	return out, nil
 }
 
-// fill copies src to dst, which is memory of t, and notes the verdict.
+// fill copies src to dst, in t's memory, and notes the verdict.
 func (t *Tensor) fill(op string, dst device.Operand, src *Tensor) error {
 	from := src.Operand()
 	if err := t.stream.queue.Copy(dst, from); err != nil {
@@ -189,7 +188,7 @@ func (t *Tensor) fill(op string, dst device.Operand, src *Tensor) error {
 	return nil
 }
 
-// note keeps what a call did with the tensor that it made, and reports it.
+// note records, in the tensor that a call made, what the call did, and reports it.
 func (t *Tensor) note(op string, m move, src *Tensor) {
 	t.moved = &m
 	if t.stream.trace.Load() != nil {
@@ -197,9 +196,8 @@ func (t *Tensor) note(op string, m move, src *Tensor) {
 	}
 }
 
-// CopyFrom copies the elements of src to those of t, which keeps its layout:
-// writing into a slice of a larger tensor. Shapes and element widths must be
-// the same, and both must be on one device.
+// CopyFrom copies the elements of src to t, which keeps its layout, for example a slice of a
+// larger tensor. Shapes and element widths must be the same, and both must be on one device.
 func (t *Tensor) CopyFrom(src *Tensor) error {
 	const op = "CopyFrom"
 	if err := t.hold(op); err != nil {
@@ -229,9 +227,9 @@ func (t *Tensor) CopyFrom(src *Tensor) error {
 	return nil
 }
 
-// Unpack returns the elements of a type below a byte one per byte, in the type's
-// container (layout.DType.Container): signed integers sign-extended, floats as
-// their bits (Cast gives their values).
+// Unpack returns the elements of a type below a byte one per byte, in the type's container
+// (layout.DType.Container): signed integers sign-extended, floats as their bits (Cast gives their
+// values).
 func (t *Tensor) Unpack() (*Tensor, error) {
 	if t == nil {
 		return nil, nilTensor("Unpack")
@@ -239,12 +237,11 @@ func (t *Tensor) Unpack() (*Tensor, error) {
 	return published(t.repack("Unpack", t.dtype.Container()))
 }
 
-// Pack returns a tensor of Int8 or Uint8 as elements of a type below a byte
-// that has it as its container. The low bits are kept: integers out of range
-// wrap, and floats are made of bits.
+// Pack converts a tensor of Int8 or Uint8 to a type below a byte with that container. The low
+// bits are kept: integers out of range wrap, and floats get these bits.
 func (t *Tensor) Pack(to layout.DType) (*Tensor, error) { return published(t.repack("Pack", to)) }
 
-// bitsOf returns the integer type that packs and unpacks as a type's bits do.
+// bitsOf returns the integer type with the same bits, for packing and unpacking.
 func bitsOf(t layout.DType) layout.DType {
 	if t == layout.Float4E2M1 {
 		return layout.Uint4

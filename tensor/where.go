@@ -8,10 +8,10 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// Where returns the elements of a where cond is true, and those of b elsewhere. cond is a
-// bool tensor, in which every byte but 0 is true; a and b have one type, which may be any.
-// The three lie on one device and are broadcast together, by numpy's rule: aligned at the
-// last axis, extents are the same or 1. The result is a copy on a's stream.
+// Where returns the elements of a where cond is true, and of b elsewhere. cond is a bool tensor,
+// in which every byte but 0 is true; a and b have the same type, which may be any. The three are
+// on one device and are broadcast together, by numpy's rule: aligned at the last axis, extents
+// are equal or 1. The result is a copy on a's stream.
 func Where(cond, a, b *Tensor) (*Tensor, error) {
 	const op = "Where"
 	if err := alike(op, []*Tensor{a, b}); err != nil {
@@ -39,9 +39,9 @@ func Where(cond, a, b *Tensor) (*Tensor, error) {
 	return out.publish(), nil
 }
 
-// FillWhere sets the elements of t to those of value where cond is true, and keeps the
-// others; t keeps its layout. cond, a bool tensor, and value, of t's type, are broadcast
-// to t's shape, and lie on its device.
+// FillWhere sets the elements of t to value's where cond is true, and keeps the others; t keeps
+// its layout. cond, a bool tensor, and value, of t's type, are broadcast to t's shape, and are on
+// its device.
 func (t *Tensor) FillWhere(cond, value *Tensor) error {
 	const op = "FillWhere"
 	if err := alike(op, []*Tensor{t, value}); err != nil {
@@ -60,7 +60,7 @@ func (t *Tensor) FillWhere(cond, value *Tensor) error {
 	return nil
 }
 
-// choose sets all elements of t, which is held, to those of a or b.
+// choose sets all elements of t, which is held, to elements of a or b.
 func (t *Tensor) choose(op string, cond, a, b *Tensor) error {
 	var operands [3]device.Operand
 	for i, x := range []*Tensor{cond, a, b} {
@@ -86,7 +86,7 @@ func (t *Tensor) choose(op string, cond, a, b *Tensor) error {
 	return t.stream.queue.Where(t.Operand(), operands[0], operands[1], operands[2])
 }
 
-// whereFailed names a choice that err is from.
+// whereFailed adds the operation and its operands to err.
 func whereFailed(op string, cond, a, b *Tensor, err error) error {
 	by := "nothing"
 	if cond != nil {

@@ -65,7 +65,7 @@ func SetLimit(bytes int64, source string) (restore func()) {
 }
 
 // ForDevice returns a budget for a device's memory, a part of the host's or separate from it. A
-// limit of 0 is none.
+// limit of 0 means no limit.
 func ForDevice(id string, ofHost bool, bytes int64) *Budget {
 	b := &Budget{above: &all}
 	if ofHost {
@@ -87,7 +87,7 @@ func New(bytes int64, source string) *Budget {
 // SetLimit sets the limit. Memory in use may exceed it.
 func (b *Budget) SetLimit(bytes int64, source string) { b.limit.Store(&limit{bytes, source}) }
 
-// Limit returns the limit and its source; math.MaxInt64 is none.
+// Limit returns the limit and its source; math.MaxInt64 means no limit.
 func (b *Budget) Limit() (bytes int64, source string) {
 	l := b.now()
 	return l.bytes, l.source
@@ -128,7 +128,7 @@ func (b *Budget) Take(what string, bytes int64) error {
 	return layout.Errorf(ErrOutOfMemory, what, "%d bytes are asked for, %d are in use, and the limit is %d (%s)", bytes, full.InUse(), l.bytes, l.source)
 }
 
-// take counts bytes in b and those above; or returns one with too few left.
+// take counts bytes in b and all budgets above, or returns one that has too little left.
 func (b *Budget) take(bytes int64) (full *Budget) {
 	if b == nil {
 		return nil
@@ -221,8 +221,8 @@ func giveWith[T any](b *Budget, p *T, bytes int64) {
 // step is the number of bytes that Steps takes in one call.
 const step = 64 << 10
 
-// Steps returns a function that counts many small parts by few calls of take: one for each
-// 64 KiB, ahead of them.
+// Steps returns a function that counts many small parts with few calls of take: one for each 64
+// KiB, in advance.
 func Steps(take func(bytes int64) error) func(bytes int64) error {
 	credit := int64(0)
 	return func(bytes int64) error {

@@ -157,11 +157,24 @@ func (p *parser) dtype() layout.DType {
 		p.fail("arrays of records cannot be read")
 	}
 	name := p.text()
-	t, ok := types[strings.TrimLeft(name, "<|")] // ">" is big-endian, which is not supported
+	t, ok := types[strings.TrimLeft(name, "<|")]
 	if p.err == nil && !ok {
-		p.err = layout.Errorf(layout.ErrUnsupported, "npy", "elements of numpy type %.20q", name)
+		p.err = layout.Errorf(layout.ErrUnsupported, "npy", "elements of numpy type %.20q%s", name, remedy(name))
 	}
 	return t
+}
+
+// remedy says how an array of a type that cannot be read is saved as one that can.
+func remedy(name string) string {
+	little := strings.TrimPrefix(name, ">")
+	_, known := types[little]
+	switch {
+	case known && little != name:
+		return ": they are big-endian; numpy turns them with x.astype(x.dtype.newbyteorder('<'))"
+	case strings.HasPrefix(strings.TrimLeft(name, "<>|"), "V"):
+		return ": bytes without a type, as numpy saves bfloat16, float8 and other types of ml_dtypes; save them as float32 or, bit by bit, as a view of uint8 or uint16"
+	}
+	return ""
 }
 
 // tuple reads a tuple of extents; one of length 1 ends in a comma.

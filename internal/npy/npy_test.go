@@ -95,3 +95,19 @@ func FuzzRead(f *testing.F) {
 		require.Len(t, data, int(size))
 	})
 }
+
+// Types that numpy has and this package has not are named, with what to do.
+func TestBugTypesAreNamed(t *testing.T) {
+	for descr, says := range map[string]string{
+		"'>f4'":          "\">f4\": they are big-endian; numpy turns them with x.astype",
+		"'<V2'":          "\"<V2\": bytes without a type, as numpy saves bfloat16",
+		"'|V1'":          "\"|V1\": bytes without a type",
+		"'<M8[ns]'":      "elements of numpy type \"<M8[ns]\"",
+		"[('a', '<f4')]": "arrays of records",
+	} {
+		text := "{'descr': " + descr + ", 'fortran_order': False, 'shape': (2,), }\n"
+		head := append([]byte("\x93NUMPY\x01\x00"), byte(len(text)), 0)
+		_, err := ReadHeader(strings.NewReader(string(head) + text))
+		require.ErrorContains(t, err, says)
+	}
+}

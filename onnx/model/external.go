@@ -19,16 +19,15 @@ import (
 //
 // The file must be in the model's folder or below. A path that is absolute or that leads
 // out of the folder, through ".." or a symbolic link, is refused, so that a model cannot
-// make a program read other files. (A cache that links each file of a model to a store
-// elsewhere is refused too: first copy such a model to a plain folder.) A checksum in the
-// file is ignored.
+// make a program read other files. In a hub's cache, links may lead anywhere below the
+// folder that holds its blobs and snapshots. A checksum in the file is ignored.
 type External struct {
 	// Dir is the folder of the model; "" if the tensor has none.
 	Dir string
 	// Path is relative to Dir, with slashes.
 	Path string
 	// Offset is the start of the elements, and Length is their size in bytes. A Length of
-	// -1 means up to the end of the file, which must match exactly.
+	// -1 means the tensor's size; the file may be longer.
 	Offset, Length int64
 }
 
@@ -131,20 +130,18 @@ func (x *External) open(size int64) (*file.File, error) {
 		return nil, invalidf("external data at %s: the tensor was read without a folder", quote.Name(x.Path))
 	}
 	where := "external data at " + quote.Name(x.Path)
-	root, err := file.OpenFolder(x.Dir)
-	if err != nil {
-		return nil, &fileError{where, err}
-	}
-	defer root.Close()
-	f, err := file.OpenIn(root, filepath.FromSlash(x.Path), math.MaxInt64)
+	f, err := openConfined(x.Dir, x.Path, math.MaxInt64)
 	if e := new(file.Error); errors.As(err, &e) {
 		return nil, invalidf("%s %s", where, e.Msg)
+	}
+	if err != nil && escapes(err) {
+		return nil, invalidf("%s is a link, or lies behind one, that leads out of the model's folder (of a hub's cache: out of the folder of its blobs and snapshots)", where)
 	}
 	if err != nil {
 		return nil, &fileError{where, causeOf(err)}
 	}
 	has := max(f.Size-x.Offset, 0)
-	if has < size || x.Length < 0 && has != size {
+	if has < size {
 		f.Close()
 		return nil, invalidf("%s: the file has %d bytes from offset %d on, want %d", where, has, x.Offset, size)
 	}

@@ -1,6 +1,9 @@
 package model
 
 import (
+	"bytes"
+	"slices"
+
 	"github.com/restride/restride/internal/onnxpb"
 	"github.com/restride/restride/internal/quote"
 )
@@ -91,6 +94,28 @@ func opsets(imports []*onnxpb.OperatorSetIdProto) (map[string]int64, error) {
 	return sets, nil
 }
 
+// withoutRepeats removes tensors that repeat an earlier one's name and elements, as some
+// exporters write them. Other repeated names are left for check to refuse.
+func withoutRepeats(all []Tensor) []Tensor {
+	first := make(map[string]*Tensor, len(all))
+	return slices.DeleteFunc(all, func(t Tensor) bool {
+		before, repeats := first[t.Name]
+		if !repeats {
+			first[t.Name] = &t
+			return false
+		}
+		return t.equal(before)
+	})
+}
+
+// equal reports whether two tensors have the same elements, as far as the file says.
+func (t *Tensor) equal(other *Tensor) bool {
+	if (t.External == nil) != (other.External == nil) || t.External != nil && *t.External != *other.External {
+		return false
+	}
+	return t.Type == other.Type && slices.Equal(t.Dims, other.Dims) && bytes.Equal(t.Data, other.Data) && slices.Equal(t.Strings, other.Strings)
+}
+
 func (r reader) graph(p *onnxpb.GraphProto, depth int) (*Graph, error) {
 	if err := deeper(depth, "graph"); err != nil {
 		return nil, err
@@ -115,6 +140,7 @@ func (r reader) graph(p *onnxpb.GraphProto, depth int) (*Graph, error) {
 			return nil, within(err, "initializer %d %s", i, quote.Name(name))
 		}
 	}
+	g.Initializers = withoutRepeats(g.Initializers)
 	for i, s := range p.SparseInitializer {
 		name := s.GetValues().GetName()
 		sparse, err := r.sparse(s)

@@ -158,7 +158,7 @@ func TestModelsThatAreRefused(t *testing.T) {
 		"opset twice":          {&M{IrVersion: proto.Int64(3), Graph: &G{}, OpsetImport: []*onnxpb.OperatorSetIdProto{opset("", 1), opset("ai.onnx", 1)}}, layout.ErrInvalid, []string{`""`, "twice"}},
 		"input twice":          {model(&G{Input: []*onnxpb.ValueInfoProto{info("a"), info("a")}}), layout.ErrInvalid, []string{"input 1", `"a"`, "twice"}},
 		"input without name":   {model(&G{Input: []*onnxpb.ValueInfoProto{info("")}}), layout.ErrInvalid, []string{"input 0", "no name"}},
-		"initializer twice":    {model(&G{Initializer: []*onnxpb.TensorProto{scalar("a"), scalar("a")}}), layout.ErrInvalid, []string{"initializer 1", `"a"`, "twice"}},
+		"initializer twice":    {model(&G{Initializer: []*onnxpb.TensorProto{scalar("a"), {Name: proto.String("a"), DataType: proto.Int32(1), FloatData: []float32{7}}}}), layout.ErrInvalid, []string{"initializer 1", `"a"`, "twice"}},
 		"initializer unnamed":  {model(&G{Initializer: []*onnxpb.TensorProto{scalar("")}}), layout.ErrInvalid, []string{"initializer 0", "no name"}},
 		"initializer broken":   {model(&G{Initializer: []*onnxpb.TensorProto{scalar("a"), {Name: str("b")}}}), layout.ErrInvalid, []string{`initializer 1 "b"`, "data_type 0"}},
 		"sparse twice":         {model(&G{Initializer: []*onnxpb.TensorProto{scalar("a")}, SparseInitializer: []*onnxpb.SparseTensorProto{{Values: scalar("a"), Indices: scalar("")}}}), layout.ErrInvalid, []string{"sparse initializer 0", "twice"}},
