@@ -14,8 +14,8 @@ import (
 // queue executes calls before they return (see the package's description).
 type queue struct {
 	dev *processor
-	// mu orders the calls of several goroutines, as a queue must. It also protects the memory
-	// of brief calls (see memory.uses).
+	// mu orders the calls of several goroutines, as a queue must. It also keeps the memory of
+	// brief calls alive (see memory.uses).
 	mu     sync.Mutex
 	closed bool
 	long   atomic.Bool  // the current call is a long one that holds its memory

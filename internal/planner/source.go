@@ -13,7 +13,7 @@ type Dialect string
 // The dialects.
 const (
 	OpenCL Dialect = "opencl" // OpenCL C 1.2
-	CUDA   Dialect = "cuda"   // CUDA C as clang takes it without CUDA's headers
+	CUDA   Dialect = "cuda"   // CUDA C as clang accepts it without CUDA's headers
 	Host   Dialect = "host"   // C++17
 )
 
