@@ -3,27 +3,27 @@ package cpu
 import "unsafe"
 
 const (
-	// widestField is the most bits of a field.
+	// widestField is the largest number of bits of a field.
 	widestField = 8
-	// nearPitch is the pitch, in bits, up to which eight fields are in a word.
+	// nearPitch is the largest pitch, in bits, with eight fields in a word.
 	nearPitch = 8
 	// fieldRows and fieldRow are the extents of a block.
 	fieldRows, fieldRow = 64, 4096
 )
 
 // fields moves runs of a few bits, at some pitch on either side, along job.b: codes of 3, 5 or 6
-// bits in a stream, or in bytes, or what single bits planes add to them. Eight at a time are
-// brought from one pitch to the other in a word. All is counted in bits.
+// bits in a stream or in bytes, or the bits that planes add to them. It moves eight at a time from
+// one pitch to the other in a word. All quantities are in bits.
 type fields struct {
 	width        int64
 	dStep, sStep int64
 	reach        int64  // from the source's first bit to the end of its last one
 	dMask, sMask uint64 // of eight fields
 	stages       [3]stage
-	near         bool // stages bring fields from the source's pitch to the destination's
+	near         bool // stages move fields from the source's pitch to the destination's
 }
 
-// stage moves what is not kept by some bits: towards higher ones where pitches grow.
+// stage moves the bits outside a mask: towards higher bits where pitches grow.
 type stage struct {
 	keep uint64
 	by   uint
@@ -31,7 +31,7 @@ type stage struct {
 
 func (*fields) name() string { return "fields" }
 
-// planFields plans a job below a byte as one of fields.
+// planFields plans a job below a byte as fields.
 func planFields(j *job, _ int64) (mover, int64, refusal) {
 	f, last := &j.memory.fields, j.rank-1
 	switch {
@@ -68,7 +68,7 @@ func planFields(j *job, _ int64) (mover, int64, refusal) {
 	return f, 1, ""
 }
 
-// repeatedOnes is n runs of ones, so many bits each and so many apart.
+// repeatedOnes is n runs of width ones, step bits apart.
 func repeatedOnes(width, step, n int64) (mask uint64) {
 	for i := range n {
 		mask |= (1<<width - 1) << (i * step)
@@ -76,7 +76,7 @@ func repeatedOnes(width, step, n int64) (mask uint64) {
 	return mask
 }
 
-// stage plans the stages: halves of the eight move apart first, or come together last.
+// stage plans the stages: halves of the eight fields move apart first, or come together last.
 func (f *fields) stage() {
 	for i := range f.stages {
 		if f.dStep >= f.sStep {
@@ -96,7 +96,7 @@ func (f *fields) move(j *job, d, s, na, nb int64, _ *scratch) {
 	end := (j.sOff*unit + f.reach + 7) >> 3
 	for i := range na {
 		d, s := d+i*j.a.D, s+i*j.a.S
-		// Those whose bits are all in the bytes of this goroutine.
+		// The fields whose bits are all in this goroutine's bytes.
 		first := min(max(0, (j.clipLo-d+j.b.D-1)/j.b.D), nb)
 		after := nb
 		if left := j.clipHi - per - d; left < (nb-1)*j.b.D {
@@ -111,7 +111,7 @@ func (f *fields) move(j *job, d, s, na, nb int64, _ *scratch) {
 	}
 }
 
-// part moves what this goroutine owns of a field, if there is such a field.
+// part moves the part of a field that this goroutine owns, if there is such a field.
 func (f *fields) part(j *job, d, s int64, some bool) {
 	unit := int64(j.dBits)
 	for k := int64(0); some && k < f.width/unit; k++ {
@@ -121,7 +121,7 @@ func (f *fields) part(j *job, d, s int64, some bool) {
 	}
 }
 
-// row moves n fields from bit s to bit d. The source may be read up to byte sEnd.
+// row moves n fields from bit s to bit d. The source is readable up to byte sEnd.
 func (f *fields) row(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, n, sEnd int64) {
 	dEnd := (d + (n-1)*f.dStep + f.width + 7) >> 3
 	if f.dStep > nearPitch {
@@ -160,7 +160,7 @@ func (f *fields) row(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, n, sEnd
 	}
 }
 
-// moved brings eight fields from the source's pitch to the destination's.
+// moved changes the pitch of eight fields from the source's to the destination's.
 func (f *fields) moved(x uint64) uint64 {
 	x &= f.sMask
 	a, b, c := &f.stages[0], &f.stages[1], &f.stages[2]
@@ -174,8 +174,8 @@ func (f *fields) moved(x uint64) uint64 {
 	return x&c.keep | x&^c.keep>>(c.by&63)
 }
 
-// groups returns how many times eight of n fields may be read and written by words of 8
-// bytes, whose first one has all of their bits, before either side's end.
+// groups returns how many groups of eight of n fields may be read and written as words of 8 bytes,
+// each of which holds all bits of its group, before either side's end.
 func (f *fields) groups(d, s, n, dEnd, sEnd int64) int64 {
 	if !f.near || d&7+7*f.dStep+f.width > 64 || s&7+7*f.sStep+f.width > 64 {
 		return 0
@@ -187,7 +187,7 @@ func (f *fields) groups(d, s, n, dEnd, sEnd int64) int64 {
 	return min(n/8, dRoom/f.dStep+1, sRoom/f.sStep+1)
 }
 
-// spread moves n groups to a pitch that is no smaller.
+// spread moves n groups to the same or a larger pitch.
 func (f *fields) spread(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, n int64) {
 	to, from, dShift, sShift := d>>3, s>>3, uint(d&7), uint(s&7)
 	mask, keep := f.sMask, ^(f.dMask << dShift)
@@ -207,7 +207,7 @@ func (f *fields) spread(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, n in
 func (f *fields) gather(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, n int64) {
 	to, from, dShift, sShift := d>>3, s>>3, uint(d&7), uint(s&7)
 	mask, keep := f.sMask, ^(f.dMask << dShift)
-	if f.width == f.dStep { // the next group, or single fields, are what is behind this one
+	if f.width == f.dStep { // the next group, or single fields, overwrite what follows
 		keep = 1<<dShift - 1
 	}
 	a, b, c := f.stages[0], f.stages[1], f.stages[2]
@@ -226,8 +226,8 @@ func (f *fields) gather(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, n in
 	}
 }
 
-// spanBits returns n bits at any bit position, and others above them. Up to byte end memory
-// may be read.
+// spanBits returns n bits at any bit position, with other bits above them. Memory is readable up
+// to byte end.
 func spanBits(src unsafe.Pointer, at, n, end int64) uint64 {
 	p, shift := at>>3, uint(at&7)
 	if p+8 <= end {
@@ -245,8 +245,8 @@ func spanBits(src unsafe.Pointer, at, n, end int64) uint64 {
 	return v
 }
 
-// putSpan sets those of n bits at any bit position that mask names. Up to byte end memory
-// is this goroutine's.
+// putSpan sets those of n bits at any bit position that mask selects. This goroutine owns the
+// memory up to byte end.
 func putSpan(dst unsafe.Pointer, at int64, v, mask uint64, n, end int64) {
 	v &= mask
 	p, shift := at>>3, uint(at&7)

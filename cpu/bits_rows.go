@@ -5,9 +5,9 @@ import (
 	"unsafe"
 )
 
-// Elements below a byte. Positions count elements, and the low bits of a byte come
-// first. Functions here read and write the bytes of their elements and no others, and of
-// a byte at an edge only the bits.
+// Elements below a byte. Positions count elements, and the low bits of a byte come first. The
+// functions here access only the bytes of their elements, and change only their elements' bits in
+// a byte at an edge.
 
 // putBits sets n <= 8 bits of one byte, at a bit position.
 func putBits(dst unsafe.Pointer, at int64, v byte, n int64) {
@@ -47,7 +47,7 @@ func copyBits(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, n int64) {
 	moveBits(dst, d, src, s, n, false)
 }
 
-// moveBits is copyBits; with past set past the caches, where that pays.
+// moveBits is copyBits; if past is set, it writes past the caches where that pays off.
 func moveBits(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, n int64, past bool) {
 	if head := min(-d&7, n); head > 0 {
 		putBits(dst, d, byte(someBits(src, s, head)), head)
@@ -75,11 +75,11 @@ func moveRun(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, n int64, past b
 	copy(span(dst, d, n), span(src, s, n))
 }
 
-// leastPast is the size, in bytes, that makes up for the wait until it is in memory.
+// leastPast is the size, in bytes, that makes up for the wait until data is in memory.
 const leastPast = 1 << 10
 
-// linesOf returns how a kernel writes n bytes: the lines, the bytes before them, and
-// whether past the caches, which needs addresses that are multiples of a line.
+// linesOf returns how a kernel writes n bytes: the lines, the bytes before them, and whether past
+// the caches, which needs addresses that are multiples of a line.
 func linesOf(dst unsafe.Pointer, to, n int64, past bool) (lines, head int64, _ bool) {
 	if past && n >= leastPast {
 		head = -int64(uintptr(unsafe.Add(dst, to))) & (cacheLine - 1)
@@ -135,7 +135,7 @@ func fillBits(dst unsafe.Pointer, d, n, w int64, v byte, past bool) {
 	}
 }
 
-// fillSpan sets bytes: a few by hand, and the rest from the head, out of L1.
+// fillSpan sets bytes: the first few in a loop, the rest by copying these, out of L1.
 func fillSpan(b []byte, v byte, past bool) {
 	const most = 8 << 10
 	past = past && kernels.ShiftBits != nil && len(b) >= 2*most
@@ -159,8 +159,8 @@ func fillSpan(b []byte, v byte, past bool) {
 	copy(b[at:], b)
 }
 
-// reversedTables are those of ReverseBits: the halves of a byte are exchanged, and for
-// narrower elements those in each half.
+// reversedTables are the tables of ReverseBits: they exchange the halves of a byte and, for
+// narrower elements, those in each half.
 var reversedTables = [...]*[32]byte{1: reversedTable(1), 2: reversedTable(2), 4: reversedTable(4)}
 
 func reversedTable(w int) *[32]byte {
@@ -178,8 +178,7 @@ func reversedTable(w int) *[32]byte {
 	return t
 }
 
-// reverseBits moves n elements of w bits in reverse; s is the last of them in
-// memory.
+// reverseBits moves n elements of w bits in reverse; s is the last of them in memory.
 func reverseBits(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, n, w int64, past bool) {
 	d, s, n = d*w, (s+1)*w, n*w // s is the end of what is left, going down
 	if n >= 9*cacheLine && kernels.ReverseBits != nil {
@@ -196,7 +195,7 @@ func reverseBits(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, n, w int64,
 	reverseWords(dst, d, src, s, n, w)
 }
 
-// reverseWords is reverseBits by words; all is counted in bits.
+// reverseWords is reverseBits with words; all quantities are in bits.
 func reverseWords(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, n, w int64) {
 	for ; n > 0 && d&7 != 0; n -= w {
 		s -= w
@@ -252,9 +251,9 @@ func moveSteppedBits(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, step, n
 	}
 }
 
-// extractBits is moveSteppedBits to whole bytes, by kernels that take several elements
-// out of a word. It returns how many it moved: none where elements are too far apart. s
-// and step count bits.
+// extractBits is moveSteppedBits to whole bytes, with kernels that extract several elements from a
+// word. It returns the number of elements moved: none if they are too far apart. s and step count
+// bits.
 func extractBits(dst unsafe.Pointer, to int64, src unsafe.Pointer, s, step, n, w int64) int64 {
 	if kernels.ExtractBits8 == nil || step <= 0 {
 		return 0
@@ -295,7 +294,7 @@ func extractBits(dst unsafe.Pointer, to int64, src unsafe.Pointer, s, step, n, w
 // bitRows moves rows of elements below a byte.
 type bitRows struct {
 	row     func(j *job, d, s, n int64) // n elements along b
-	fetches bool                        // the next row, which is read backwards
+	fetches bool                        // prefetches the next row, which is read backwards
 	kind    string
 }
 
@@ -336,7 +335,7 @@ func (r *bitRows) move(j *job, d, s, na, nb int64, _ *scratch) {
 	}
 }
 
-// owned returns what a goroutine may write of n elements along b, if they are neighbours.
+// owned returns which of n elements along b a goroutine may write, if they are neighbours.
 func (j *job) owned(d, s, n int64) (_, _, some int64) {
 	if j.b.D != 1 {
 		return d, s, n

@@ -1,13 +1,13 @@
 package cpu
 
-// Below a byte, two rows of the destination may share a byte, so units are not
-// independent. Goroutines own bytes instead: the destination is cut, in the order of its
-// positions, at byte boundaries. The axis that is outermost in memory is cut into parts.
-// A goroutine does a part without the elements in a byte shared with the part before;
-// the caller does these few at the end.
+// Below a byte, two rows of the destination may share a byte, so units are not independent.
+// Goroutines own bytes instead: the destination is cut at byte boundaries, in the order of its
+// positions. The axis that is outermost in memory is cut into parts. A goroutine moves a part
+// without the elements in a byte shared with the part before; the caller moves these few at the
+// end.
 //
-// The destination's axes must be nested: each steps over all that the inner ones cover.
-// Others are rare (only contrived strides interleave axes), and one goroutine does them.
+// The destination's axes must be nested: each steps over everything that the inner ones cover.
+// Other layouts are rare (only contrived strides interleave axes), and one goroutine moves them.
 
 // nested reports whether the order of the loops is the order of positions.
 func (p *pair) nested() bool {
@@ -22,8 +22,8 @@ func (p *pair) nested() bool {
 	return true
 }
 
-// sharesBytes reports whether elements of both sides may lie in one byte of one buffer:
-// a worker would read it while another writes.
+// sharesBytes reports whether elements of both sides may be in the same byte of one buffer: a
+// worker would read it while another writes.
 func (p *pair) sharesBytes() bool {
 	if p.dst != p.src {
 		return false
@@ -44,11 +44,11 @@ func (p *pair) sharesBytes() bool {
 	return dLo <= sHi && sLo <= dHi
 }
 
-// parts divides a pair among goroutines: runs of the indices over its first few axes.
+// parts divides a pair among goroutines: runs of indices of its first few axes.
 type parts struct {
 	*pair
-	lead  int    // how many axes
-	count int64  // their indices in all
+	lead  int    // number of axes
+	count int64  // number of their indices
 	size  int64  // indices in a part
 	inner int64  // elements under each index
 	ran   string // the mover of the first part
@@ -60,8 +60,8 @@ func (j *job) executePacked(sc *scratch) bool {
 	if n == 1 || !j.nested() || j.sharesBytes() {
 		return false
 	}
-	// The outermost axis alone, if that is enough for balance: what is cut is
-	// lost to the kernel.
+	// The outermost axis alone, if that balances the work: kernels do not benefit from a cut
+	// axis.
 	p := parts{pair: &j.pair, lead: 1, count: j.axes[0].N, inner: 1}
 	for p.lead < j.rank-1 && p.count < int64(n)*4 {
 		p.count *= j.axes[p.lead].N
@@ -88,15 +88,15 @@ func (j *job) executePacked(sc *scratch) bool {
 	return true
 }
 
-// start returns the position of a part's first destination element, and of the first
-// from there on that begins a byte.
+// start returns the position of a part's first destination element, and of the first element from
+// there on that begins a byte.
 func (p *parts) start(part int64) (first, whole int64) {
 	first, _ = p.offsets(part * p.size * p.inner)
 	per := max(1, int64(8/p.dBits))
 	return first, (first + per - 1) &^ (per - 1)
 }
 
-// partOf returns the goroutine's own job, which starts as a copy of a pair.
+// partOf returns the goroutine's own job, initially a copy of a pair.
 func (sc *scratch) partOf(p *pair) *job {
 	if sc.sub == nil {
 		sc.sub = new(job)
@@ -105,7 +105,7 @@ func (sc *scratch) partOf(p *pair) *job {
 	return sc.sub
 }
 
-// runAll plans a goroutine's own job, runs it, and drops its addresses, which would keep memory
+// runAll plans and runs a goroutine's own job, and drops its addresses, which would keep memory
 // alive.
 func (j *job) runAll(sc *scratch) {
 	j.plan()
@@ -120,7 +120,7 @@ func (p *parts) part(from, to int64, sc *scratch) {
 		hi := min(lo+p.size, p.count)
 		lastLead := p.axes[p.lead-1].N
 		for i := lo; i < hi; {
-			// As far as the last of the leading axes goes.
+			// Up to the end of the last leading axis.
 			run := min(hi-i, lastLead-i%lastLead)
 			sub := sc.partOf(p.pair)
 			sub.dOff, sub.sOff = p.offsets(i * p.inner)
@@ -141,7 +141,7 @@ func (p *parts) part(from, to int64, sc *scratch) {
 	}
 }
 
-// finish writes the elements of a part that lie in a byte of the part before.
+// finish writes a part's elements that are in a byte of the part before.
 func (p *parts) finish(part int64, sc *scratch) {
 	first, whole := p.start(part)
 	if first == whole {

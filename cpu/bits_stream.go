@@ -7,10 +7,10 @@ import (
 )
 
 const (
-	// packedRow is the bytes of a row of the source, and packedBytes those of all rows, in a
+	// packedRow is the number of bytes of a source row, and packedBytes of all rows, in a
 	// piece of a tile of elements below a byte.
 	packedRow, packedBytes = 64, 32 << 10
-	// packedBlock is the least of the columns of a kernel, in bytes.
+	// packedBlock is the smallest column size of a kernel, in bytes.
 	packedBlock = 16
 )
 
@@ -22,25 +22,25 @@ func packerOf(w int64) *simd.Packer {
 	return &kernels.Packed2
 }
 
-// packedTile moves tiles below a byte by vectors of packed elements.
+// packedTile moves tiles below a byte in vectors of packed elements.
 type packedTile struct{ *tile }
 
 func (packedTile) name() string { return "bit tiles" }
 
-// bitTile is one of these tiles.
+// bitTile is one such tile.
 type bitTile struct {
 	*tile
 	j      *job
 	k      *simd.Packer
 	per    int64   // elements in a byte
-	d, s   int64   // where it begins on either side, in elements
+	d, s   int64   // its start on either side, in elements
 	ni, nj int64   // its columns, and its rows of the source
-	first  int64   // the byte that s is in
-	rows   []int64 // of the source, from there: the bytes that they begin in
-	odd    bool    // some begin within theirs
+	first  int64   // the byte that contains s
+	rows   []int64 // of the source: the bytes in which they begin, from there
+	odd    bool    // some rows begin within their bytes
 }
 
-// move moves a tile. What does not begin and end in whole bytes, or lines, goes through a
+// move moves a tile. Data that does not begin and end in whole bytes, or lines, goes through a
 // buffer, a piece at a time.
 func (m packedTile) move(j *job, d, s, na, nb int64, sc *scratch) {
 	w, ni, nj := int64(j.dBits), na*m.iIn, nb*m.jIn
@@ -57,8 +57,8 @@ func (m packedTile) move(j *job, d, s, na, nb int64, sc *scratch) {
 	t.pieces(0, ni, done, nj, sc)
 }
 
-// stream writes whole lines past the caches: of the rows of the source that it returns the
-// number of, and of so many columns.
+// stream writes whole lines past the caches: the first rows and columns of the tile, whose numbers
+// it returns.
 func (t *bitTile) stream(sc *scratch) (rows, cols int64) {
 	j := t.j
 	rows, cols = t.nj/(cacheLine*t.per)*(cacheLine*t.per), t.ni/t.per*t.per
@@ -79,8 +79,8 @@ func (t *bitTile) stream(sc *scratch) (rows, cols int64) {
 	return rows, cols
 }
 
-// direct returns where n columns from i on of m rows from k on are written as whole blocks,
-// and the distance of rows there. False: they are not, or not by this goroutine alone.
+// direct returns where n columns from i on of m rows from k on are written as whole blocks, and
+// the distance of rows there. False: they are not, or not by this goroutine alone.
 func (t *bitTile) direct(i, n, k, m int64) (dst *byte, step int64, _ bool) {
 	j := t.j
 	step = t.dStep
@@ -92,8 +92,8 @@ func (t *bitTile) direct(i, n, k, m int64) (dst *byte, step int64, _ bool) {
 	return ptr(j.dst, first/t.per), step / t.per, true
 }
 
-// pieces does the columns [i, ni) of the rows [k, nj) by way of a buffer. Meanwhile the next
-// piece is fetched.
+// pieces moves the columns [i, ni) of the rows [k, nj) through a buffer, and prefetches the next
+// piece meanwhile.
 func (t *bitTile) pieces(i, ni, k, nj int64, sc *scratch) {
 	if i == ni {
 		return
@@ -108,9 +108,9 @@ func (t *bitTile) pieces(i, ni, k, nj int64, sc *scratch) {
 	}
 }
 
-// rowsOfPiece is the most rows of the source in a piece. Those that are brought together first
-// need as much room again. Of rows of the destination that begin within lines, longer ones share
-// fewer lines: that pays even though such pieces fit the second cache only.
+// rowsOfPiece is the largest number of source rows in a piece. Rows that are gathered first need
+// the same room again. If rows of the destination begin within lines, longer ones share fewer
+// lines: that pays off even though such pieces fit only the second-level cache.
 func (t *bitTile) rowsOfPiece() int64 {
 	switch {
 	case t.sharesLines():
@@ -121,17 +121,17 @@ func (t *bitTile) rowsOfPiece() int64 {
 	return packedBytes / packedRow
 }
 
-// sharesLines reports whether rows of the destination, written past the caches, begin within
-// lines.
+// sharesLines reports whether rows of the destination begin within lines, when written past the
+// caches.
 func (t *bitTile) sharesLines() bool {
 	j := t.j
 	line := cacheLine * t.per
 	return j.past && (t.dStep%line != 0 || (t.d+int64(uintptr(j.dst))*t.per)%line != 0)
 }
 
-// fetch returns what a kernel is to fetch while it does columns of m rows from k on: of each of
-// these rows the line in which the next columns end, which begin at the one at. After the last
-// columns it fetches what comes next, of other rows or another tile, at once.
+// fetch returns what a kernel prefetches while it moves columns of m rows from k on: the line of
+// each of these rows in which the next columns, which begin at column at, end. After the last
+// columns it prefetches the start of other rows or of another tile, all at once.
 func (t *bitTile) fetch(i, at, ni, k, m, nj int64, sc *scratch) ahead {
 	j := t.j
 	switch {
@@ -146,7 +146,7 @@ func (t *bitTile) fetch(i, at, ni, k, m, nj int64, sc *scratch) ahead {
 	return ahead{}
 }
 
-// piece does n columns from i on of m rows from k on.
+// piece moves n columns from i on of m rows from k on.
 func (t *bitTile) piece(i, n, k, m int64, next ahead, sc *scratch) {
 	j, block := t.j, packedBlock*t.per
 	in := (n + t.per - 1) / t.per
@@ -175,11 +175,11 @@ func (t *bitTile) piece(i, n, k, m int64, next ahead, sc *scratch) {
 	j.scatterBits(to, tab[:n], unsafe.Pointer(buf), 0, out, m, sc)
 }
 
-// join writes n rows of m elements, out bytes apart in buf, that follow one another from d on:
-// as one run.
+// join writes n rows of m elements, out bytes apart in buf, as one run of consecutive rows from d
+// on.
 func (t *bitTile) join(d, n, m int64, buf *byte, out int64, sc *scratch) {
 	j, w := t.j, 8/t.per
-	phase := d % t.per // the run begins at the same bit of a byte as there
+	phase := d % t.per // the run begins at this bit of a byte in dst and buf
 	dense := room(&sc.dense, (n*m+phase)*w/8+1)
 	if (phase|m)%t.per == 0 {
 		kernels.Move((*byte)(dense), buf, m/t.per, out, m/t.per, n)
@@ -207,7 +207,7 @@ func (t *bitTile) transpose(buf *byte, out int64, from *byte, rows []int64, n in
 	}
 }
 
-// stage brings a piece's rows together, so that they begin in whole bytes.
+// stage gathers a piece's rows so that they begin in whole bytes.
 func (t *bitTile) stage(i, n, k, m int64, sc *scratch) (*byte, []int64) {
 	j, w := t.j, 8/t.per
 	in := (n + t.per - 1) / t.per
@@ -236,10 +236,10 @@ func (t *bitTile) stage(i, n, k, m int64, sc *scratch) (*byte, []int64) {
 	return (*byte)(stage), sc.staged[:m]
 }
 
-// aligned returns how many of some rows, from the first one on, a kernel may read that reads
-// more than in bytes of each.
+// aligned returns how many rows, from the first one on, may be read by a kernel that reads more
+// than in bytes of each.
 func (t *bitTile) aligned(i, in int64, offs []int64) int64 {
-	end := ((in+31)&^31 + 1) * t.per // a byte more at the most: it begins in the first one
+	end := ((in+31)&^31 + 1) * t.per // at most one byte more: it begins in the first one
 	at := t.s + i - t.j.sOff
 	if t.holds(at, end, t.nj) {
 		return int64(len(offs))

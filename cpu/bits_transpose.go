@@ -2,8 +2,8 @@ package cpu
 
 import "unsafe"
 
-// wordTile moves tiles below a byte in loops: source rows are copied to whole words,
-// transposed in blocks of words, and written at their bits.
+// wordTile moves tiles below a byte in loops: source rows are copied to whole words, transposed in
+// blocks of words, and written at their bit positions.
 type wordTile struct{ *tile }
 
 func (wordTile) name() string { return "bit tiles in loops" }
@@ -19,8 +19,8 @@ func (t wordTile) move(j *job, d, s, na, nb int64, sc *scratch) {
 	for k, off := range t.sTab[:nj] {
 		copyBits(stage, int64(k)*in*8, j.src, (s+off)*w, ni*w)
 	}
-	// Staged rows beyond nj, and elements beyond ni, are from other tiles: they end
-	// where nothing is copied out.
+	// Staged rows beyond nj, and elements beyond ni, come from other tiles; their results are
+	// not copied out.
 	for row := int64(0); row*lanes < nj; row++ {
 		for col := int64(0); col*8 < in; col++ {
 			from, to := row*lanes*in+col*8, col*lanes*out+row*8
@@ -34,9 +34,9 @@ func (t wordTile) move(j *job, d, s, na, nb int64, sc *scratch) {
 	j.scatterBits(d, t.dTab[:ni], buf, 0, out, nj, sc)
 }
 
-// splitTile moves tiles below a byte by vectors of bytes (NEON). Source rows are transposed as
-// bytes: a row then has the elements of some columns in each byte, which become a row each.
-// Some columns at a time, so that all stays in L1.
+// splitTile moves tiles below a byte in vectors of bytes (NEON). It transposes source rows as
+// bytes: each byte of a row then holds elements of several columns, and each of these becomes a
+// row. It moves only as many columns at a time as stay in L1.
 type splitTile struct{ *tile }
 
 func (splitTile) name() string { return "bit tiles by bytes" }
@@ -50,7 +50,7 @@ func (t splitTile) move(j *job, d, s, na, nb int64, sc *scratch) {
 		split = kernels.Split2
 	}
 	rows := sc.rows[:nj]
-	odd := int64(0) // not 0: a row starts within a byte
+	odd := int64(0) // not 0: some row starts within a byte
 	for k, off := range t.sTab[:nj] {
 		rows[k] = off / per
 		odd |= (s + off) % per
@@ -60,7 +60,7 @@ func (t splitTile) move(j *job, d, s, na, nb int64, sc *scratch) {
 	wide := run + cacheLine    // between these
 	out := run/per + cacheLine // between rows of the result
 	most := max(transposeBuffer/wide, 16) * per
-	most = min(most, tileCols) // dTab has no more
+	most = min(most, tileCols) // dTab has no more entries
 	for i := int64(0); i < ni; i += most {
 		n := min(most, ni-i)
 		in := (n + per - 1) / per
@@ -83,8 +83,8 @@ func (t splitTile) move(j *job, d, s, na, nb int64, sc *scratch) {
 	}
 }
 
-// scatterBits copies rows of n elements, step bytes apart in buf from a byte on, to d plus
-// the entries of tab. buf has a byte more before them, and behind them.
+// scatterBits copies rows of n elements, step bytes apart in buf from a byte on, to d plus the
+// entries of tab. buf has one more byte before and behind the rows.
 func (j *job) scatterBits(d int64, tab []int64, buf unsafe.Pointer, from, step, n int64, sc *scratch) {
 	w := int64(j.dBits)
 	per := 8 / w

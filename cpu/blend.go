@@ -5,9 +5,9 @@ import (
 	"unsafe"
 )
 
-// blend sets n elements of so many bits to those of a where cond, a byte for each, is not
-// zero, and to those of b elsewhere. All are neighbours, and begin with a byte. With past
-// set it writes past the caches, where that pays.
+// blend sets each of n elements to a's where cond, one byte per element, is not zero, and to b's
+// elsewhere. All are neighbours, and begin with a byte. With past set it writes past the caches,
+// where that pays off.
 func blend(dst, a, b, cond unsafe.Pointer, n int64, bits int, past bool) {
 	if bits < 8 {
 		blendBits(dst, a, b, cond, n, int64(bits))
@@ -18,14 +18,14 @@ func blend(dst, a, b, cond unsafe.Pointer, n int64, bits int, past bool) {
 	blendLoop(dst, a, b, cond, to, n, bits)
 }
 
-// blendLines is blend of the elements of whole lines, [from, to), by a kernel.
+// blendLines is blend for the elements of whole lines, [from, to), with a kernel.
 func blendLines(dst, a, b, cond unsafe.Pointer, n, size int64, past bool) (from, to int64) {
 	kernel := kernels.Blend[bits.TrailingZeros64(uint64(size))]
 	if kernel == nil || n*size < cacheLine {
 		return 0, 0
 	}
 	lines, head, past := linesOf(dst, 0, n*size, past)
-	if head%size != 0 { // no element of a line begins with it
+	if head%size != 0 { // no element begins at the start of a line
 		lines, head, past = n*size/cacheLine, 0, false
 	}
 	from = head / size
@@ -33,8 +33,8 @@ func blendLines(dst, a, b, cond unsafe.Pointer, n, size int64, past bool) (from,
 	return from, from + lines*cacheLine/size
 }
 
-// blendLoop is blend of the elements [i, n). The pointers stay: one behind the last element
-// may be one behind the memory.
+// blendLoop is blend for the elements [i, n). The pointers do not advance: one past the last
+// element could point outside the memory.
 func blendLoop(dst, a, b, cond unsafe.Pointer, i, n int64, bits int) {
 	switch bits {
 	case 8:
@@ -80,7 +80,7 @@ func blendHalves(dst, a, b, cond unsafe.Pointer, i, n int64) {
 func blendWords[W uint8 | uint16 | uint32 | uint64](dst, a, b, cond unsafe.Pointer, i, n int64) {
 	size := int64(unsafe.Sizeof(*new(W)))
 	for ; i < n; i++ {
-		v, x := load[W](b, i*size), load[W](a, i*size) // both: a choice of registers is no branch
+		v, x := load[W](b, i*size), load[W](a, i*size) // a choice of registers needs no branch
 		if load8(cond, i) != 0 {
 			v = x
 		}
@@ -98,7 +98,7 @@ func blendPairs(dst, a, b, cond unsafe.Pointer, i, n int64) {
 	}
 }
 
-// blendBits is blend below a byte. What of a last byte is no element is anything.
+// blendBits is blend below a byte. Unused bits of a last byte are undefined.
 func blendBits(dst, a, b, cond unsafe.Pointer, n, w int64) {
 	i := int64(0)
 	for ; i+8 <= n; i += 8 {

@@ -9,13 +9,13 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// blockCode says how numbers of a block become codes, as device.Quantization has it.
+// blockCode says how numbers of a block become codes, as device.Quantization defines it.
 type blockCode struct {
-	// scale returns the scale of a block by its number of the largest magnitude, and what
-	// numbers are multiplied by.
+	// scale returns a block's scale for its number of the largest magnitude, and the factor by
+	// which numbers are multiplied.
 	scale  func(x float32) (scale, factor float32)
-	steps  bool        // codes are those of StepFloat
-	limits simd.Limits // or those of CodeFloat
+	steps  bool        // codes are StepFloat's
+	limits simd.Limits // or CodeFloat's limits
 	codes  layout.DType
 }
 
@@ -33,7 +33,7 @@ var blockCodes = map[layout.DType]*blockCode{
 			scale = float32(math.Abs(float64(x))) / 127
 			return scale, reciprocal(scale)
 		},
-		// Of what is below a half by the least there is, the sum with a half is 1.
+		// The sum of a half and the largest number below a half would be 1.
 		limits: simd.Limits{Bias: float32(math.Copysign(0, -1)), Least: -127, Most: 127, Half: math.Nextafter32(.5, 0)},
 		codes:  layout.Int8,
 	},
@@ -43,7 +43,7 @@ var blockCodes = map[layout.DType]*blockCode{
 			if scale = math.Float32frombits(uint32(exponent+127) << 23); exponent == -127 {
 				scale = 0x1p-127
 			}
-			return scale, 1 / scale // 2^127 at the most
+			return scale, 1 / scale // at most 2^127
 		},
 		steps: true,
 		codes: layout.Uint4,
@@ -57,7 +57,7 @@ func reciprocal(x float32) float32 {
 	return 1 / x
 }
 
-// code replaces numbers by codes, of blocks whose factors are terms by lines or of each.
+// code replaces numbers by codes, for blocks whose factors are terms per line or per element.
 func (c *blockCode) code(p *piece, values []float32, lined bool) {
 	p.sc.terms.Limits = c.limits
 	if c.steps {
@@ -86,8 +86,8 @@ func (c *blockCode) code(p *piece, values []float32, lined bool) {
 	})
 }
 
-// largest returns the number of the largest magnitude, the first of several, of a block
-// that it bounds: x, or where it is the first part, one of the block.
+// largest returns a block's number of the largest magnitude, the first if there are several, after
+// bounding the block: x, unless this is the first part, or a number of the block.
 func largest(block []float32, x float32, first bool) float32 {
 	bound(block)
 	if first {
@@ -102,7 +102,7 @@ func largest(block []float32, x float32, first bool) float32 {
 	return x
 }
 
-// bound replaces what is no number by 0, and infinities by the largest numbers.
+// bound replaces NaNs by 0, and infinities by the largest numbers.
 func bound(block []float32) {
 	for i, v := range block {
 		if b := math.Float32bits(v); b&floatInfinity == floatInfinity {
@@ -120,9 +120,9 @@ func bounded(v float32) float32 {
 	return float32(math.Copysign(math.MaxFloat32, float64(v)))
 }
 
-// microExponent is the exponent of MXFP4's scale: floor(log2 |x|) - 2, -127 at least, where
-// the logarithm is rounded to a float. Its distance to a whole one, of a number that is so
-// many units below a power of two, vanishes then: the more, the larger it is.
+// microExponent is the exponent of MXFP4's scale: floor(log2 |x|) - 2, at least -127, where the
+// logarithm is rounded to a float. For numbers a few units below a power of two, its distance from
+// an integer vanishes in rounding: the larger the logarithm, the more units.
 func microExponent(x float32) int {
 	b := math.Float32bits(x) &^ (1 << 31)
 	p := int(b>>23) - 127
@@ -140,16 +140,17 @@ func microExponent(x float32) int {
 	return max(p-2, -127)
 }
 
-// steps are the bits of the magnitudes above which codes of Float4E2M1 begin: .25, .75,
+// steps are the bits of the magnitudes above which the next code of Float4E2M1 begins: .25, .75,
 // 1.25, 1.75, 2.5, 3.5 and 5.
 var steps = [...]uint32{0x3e800000, 0x3f400000, 0x3fa00000, 0x3fe00000, 0x40200000, 0x40600000, 0x40a00000}
 
-// stepOf returns the code of the nearest number of Float4E2M1, the smaller one of two.
+// stepOf returns the code of the nearest number of Float4E2M1, the smaller of two equally near
+// ones.
 func stepOf(v float32) float32 {
 	b := math.Float32bits(v)
 	m, code := b&^floatSign, uint32(0)
 	for _, step := range steps {
-		code += (step - m) >> 31 // 1, if m is above: without a branch
+		code += (step - m) >> 31 // 1 if m is above: without a branch
 	}
 	return float32(int32(code | -code>>31&(b>>31)<<3))
 }

@@ -8,15 +8,15 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// task is a checked call that is ready to run, as often as need be.
+// task is a checked call that is ready to run, any number of times.
 type task interface {
-	// perform carries the call out and returns the number of bytes that it wrote.
+	// perform executes the call and returns the number of bytes written.
 	perform(sc *scratch) (int64, error)
 	// release is the last call.
 	release()
 }
 
-// do carries out a task and releases it, or captures it. The task uses the given memory.
+// do executes a task and releases it, or captures it. The task uses the given memory.
 func (q *queue) do(op string, t task, all ...region) error {
 	if q.capture != nil {
 		return q.capture.add(op, t, all...)
@@ -52,7 +52,7 @@ func (c *capture) add(op string, t task, all ...region) error {
 	return nil
 }
 
-// end releases everything. The queue is not locked: owners of memory, who are told, may need it.
+// end releases everything. The queue is not locked: done functions of memory's owners may need it.
 func (c *capture) end() {
 	for _, t := range c.tasks {
 		t.release()
@@ -69,7 +69,7 @@ type replay struct {
 	capture
 }
 
-// Capture makes what f does on the queue into a device.Replay.
+// Capture turns the calls of f on the queue into a device.Replay.
 func (q *queue) Capture(f func() error) (r device.Replay, err error) {
 	const op = "Capture"
 	if f == nil {
@@ -119,7 +119,7 @@ func (q *queue) endCapture() {
 	}
 }
 
-// endReplays ends all that is or was captured.
+// endReplays ends all captured work and any capture in progress.
 func (q *queue) endReplays() {
 	q.endCapture()
 	q.mu.Lock()
@@ -131,7 +131,7 @@ func (q *queue) endReplays() {
 	}
 }
 
-// Run carries out the work, all of it, and returns its first error.
+// Run executes all of the work, and returns its first error.
 func (r *replay) Run() (first error) {
 	const op = "Run"
 	q := r.q

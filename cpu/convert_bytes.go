@@ -8,7 +8,7 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// Conversions to types of at most 8 bits by tables of all 16-bit patterns.
+// Conversions to types of at most 8 bits with tables of all 16-bit patterns.
 
 // byteLoop returns the loop to a type of at most 8 bits, or nil.
 func byteLoop(src layout.DType, from, to *number) loop {
@@ -25,9 +25,9 @@ func byteLoop(src layout.DType, from, to *number) loop {
 			}
 		}
 	case src == layout.Float32 && isFloat:
-		// A float is cut to a bfloat16 whose last bit is also set if a bit that is cut off
-		// was: it has so many more bits than the narrow type that rounding sees no
-		// difference.
+		// A float is truncated to a bfloat16 whose last bit is also set if any removed bit
+		// was set: it has enough more bits than the narrow type that rounding gives the
+		// same result.
 		odd := numberOf(layout.BFloat16, plain)
 		table := bytesOf(odd, to)
 		return func(dst, src unsafe.Pointer, n int64) {

@@ -11,15 +11,15 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// caster converts neighbours by value: whole lines by a vector kernel, if there is one,
-// and the rest by a loop with the same results.
+// caster converts neighbours by value: whole lines with a vector kernel, if there is one, and the
+// rest with a loop that gives the same results.
 type caster struct {
 	loop         loop
 	kernel       func(*simd.Kernels) simd.Cast
-	packing      func(*simd.Kernels) simd.Cast // one that packs elements of 4 bits, or nil
-	tables       *byte                         // the kernel's
-	dSize, sSize int64                         // bytes of an element
-	toFloat      *caster                       // the conversion to float32 that comes first, or nil
+	packing      func(*simd.Kernels) simd.Cast // packs elements of 4 bits, or nil
+	tables       *byte                         // the kernel's tables
+	dSize, sSize int64                         // bytes per element
+	toFloat      *caster                       // the preceding conversion to float32, or nil
 }
 
 func newCaster(dst, src layout.DType, how device.Rounding) *caster {
@@ -48,7 +48,7 @@ func newCaster(dst, src layout.DType, how device.Rounding) *caster {
 }
 
 // byTable gives a caster the kernel for tables of 256 elements of at most 8 bits, or of 16
-// elements of 16 or 32.
+// elements of 16 or 32 bits.
 func (c *caster) byTable(table *[256]uint64, bits int) {
 	switch bits {
 	case 16:
@@ -71,7 +71,7 @@ func (c *caster) byRule(dst, src layout.DType, to *number) {
 			c.tables = (*byte)(unsafe.Pointer(r))
 			c.kernel = func(k *simd.Kernels) simd.Cast { return k.ByteToWord }
 		}
-	case src.Bits() == 16 && dst.Bits() <= 4: // faster than by narrowKernels
+	case src.Bits() == 16 && dst.Bits() <= 4: // faster than narrowKernels
 		if r := stepsOf(c.loop); r != nil {
 			c.tables = (*byte)(unsafe.Pointer(r))
 			c.kernel = func(k *simd.Kernels) simd.Cast { return k.WordToStep }
@@ -87,14 +87,14 @@ func (c *caster) byRule(dst, src layout.DType, to *number) {
 	}
 }
 
-// narrowKernels are by the type that is made narrower.
+// narrowKernels are indexed by the type that is narrowed.
 var narrowKernels = map[layout.DType]func(*simd.Kernels) simd.Cast{
 	layout.Float32:  func(k *simd.Kernels) simd.Cast { return k.FloatToNarrow },
 	layout.Float16:  func(k *simd.Kernels) simd.Cast { return k.HalfToNarrow },
 	layout.BFloat16: func(k *simd.Kernels) simd.Cast { return k.BfloatToNarrow },
 }
 
-// castKernels are by dst's and src's type.
+// castKernels are indexed by dst's and src's type.
 var castKernels = map[[2]layout.DType]func(*simd.Kernels) simd.Cast{
 	{layout.Float32, layout.Float16}:  func(k *simd.Kernels) simd.Cast { return k.HalfToFloat },
 	{layout.Float32, layout.BFloat16}: func(k *simd.Kernels) simd.Cast { return k.BfloatToFloat },
@@ -113,8 +113,8 @@ var castKernels = map[[2]layout.DType]func(*simd.Kernels) simd.Cast{
 	{layout.Int32, layout.Float32}:    func(k *simd.Kernels) simd.Cast { return k.FloatToInt32 },
 }
 
-// isByFloat reports whether a conversion goes by way of float32, which must have all
-// values of the source, so that it is rounded once.
+// isByFloat reports whether a conversion goes through float32, which must have all values of the
+// source, so that rounding happens once.
 func isByFloat(dst, src layout.DType) bool {
 	isHalf := func(t layout.DType) bool { return t == layout.Float16 || t == layout.BFloat16 }
 	switch {
@@ -126,8 +126,8 @@ func isByFloat(dst, src layout.DType) bool {
 	return false
 }
 
-// smallTable is a table's first 16 elements as kernels read it: words of 32 bits, or of 16
-// bits the low bytes and then the high ones.
+// smallTable holds a table's first 16 elements in the kernels' format: 32-bit words, or, for 16
+// bits, the low bytes and then the high bytes.
 func smallTable(table *[256]uint64, bits int) *byte {
 	small := new([64]byte)
 	for x, v := range table[:16] {
@@ -140,7 +140,7 @@ func smallTable(table *[256]uint64, bits int) *byte {
 	return &small[0]
 }
 
-// run converts n neighbours, past the caches where that pays.
+// run converts n neighbours, past the caches where that pays off.
 func (c *caster) run(dst, src unsafe.Pointer, n int64, past bool, sc *scratch) {
 	if c.toFloat == nil {
 		c.direct(dst, src, n, past)
@@ -173,7 +173,7 @@ func (c *caster) direct(dst, src unsafe.Pointer, n int64, past bool) {
 	c.loop(dst, src, n)
 }
 
-// pack is run to packed elements from number d of dst on, as far as a kernel does it.
+// pack is run for packed elements from number d of dst on, as far as a kernel can do it.
 func (c *caster) pack(dst unsafe.Pointer, d int64, src unsafe.Pointer, n int64, past bool) (done int64) {
 	if c.packing == nil || d%2 != 0 || n < 2*cacheLine {
 		return 0
@@ -188,7 +188,7 @@ func (c *caster) pack(dst unsafe.Pointer, d int64, src unsafe.Pointer, n int64, 
 	return lines * 2 * cacheLine
 }
 
-// casters are those of casterOf, by dst's and src's type and the rounding.
+// casters are the results of casterOf, by dst's and src's type and the rounding.
 var casters [32][32][12]atomic.Pointer[caster]
 
 // casterOf returns the caster between two types.
@@ -209,15 +209,15 @@ func casterOf(dst, src layout.DType, how device.Rounding) *caster {
 	return c
 }
 
-// plain is the usual rounding.
+// plain is the default rounding.
 var plain device.Rounding
 
-// castPiece is the number of elements cast at a time by way of buffers: a multiple of
-// 64, so few that both sides stay in L1.
+// castPiece is the number of elements cast at a time through buffers: a multiple of 64, small
+// enough for both sides to stay in L1.
 const castPiece = 1024
 
-// castRow is row by value. Elements that are not neighbours, or lie below a byte,
-// go by way of buffers.
+// castRow is row by value. Elements that are not neighbours, or are below a byte, go through
+// buffers.
 func (c *conversion) castRow(e *ends, d, s, n int64, sc *scratch) {
 	dSize, sSize := int64(max(c.dBits/8, 1)), int64(max(c.sBits/8, 1))
 	if c.d == 1 && c.s == 1 && c.dBits >= 8 && c.sBits >= 8 {

@@ -5,12 +5,12 @@ import (
 	"unsafe"
 )
 
-// Conversions between float16 and float32 by tables of exponents: branches for subnormal
-// numbers and those out of range cost several times as much where they cannot be foreseen.
+// Conversions between float16 and float32 with tables of exponents: branches for subnormal numbers
+// and out-of-range numbers cost several times as much where they cannot be predicted.
 
-// toHalf has, by a float's sign and exponent, what its mantissa, with the leading bit, is
-// shifted by, in the low byte, half of what that cuts off, less one, in the high word, and
-// what is added then.
+// toHalf has an entry for each sign and exponent of a float: the shift of its mantissa (with the
+// leading bit) in the low byte, half of what that removes, less one, in the high word, and the
+// number to add afterwards.
 var toHalf = func() (table [512]uint64) {
 	for i := range table {
 		sign, exponent := i>>8<<15, i&255-127
@@ -41,8 +41,9 @@ func floatToHalf(dst, src unsafe.Pointer, n int64) {
 	}
 }
 
-// fromHalf has what a half's mantissa is, as a float: of subnormal numbers, of normal ones,
-// and of what is not finite. A fourth table lets two bits choose one without a check.
+// fromHalf has the float's bits for a half's mantissa: one table for subnormal numbers, one for
+// normal numbers, and one for numbers that are not finite. A fourth table lets two bits select one
+// without a bounds check.
 var fromHalf = func() (table [4][1 << 10]uint32) {
 	for m := range uint32(1 << 10) {
 		table[0][m] = math.Float32bits(float32(m) * 0x1p-24)
@@ -53,8 +54,8 @@ var fromHalf = func() (table [4][1 << 10]uint32) {
 	return table
 }()
 
-// halfExponents has, by a half's sign and exponent, the bits of the float that are not in
-// fromHalf, and in the low ones which of its tables has the others.
+// halfExponents has an entry for each sign and exponent of a half: the float's bits that are not
+// in fromHalf, and in the low bits the number of the fromHalf table to use.
 var halfExponents = func() (table [64]uint32) {
 	for i := range table {
 		table[i] = uint32(i) >> 5 << 31

@@ -8,8 +8,8 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// loop converts n neighbours. Elements below a byte are bytes; the source's are 0 above
-// their bits.
+// loop converts n neighbours. Elements below a byte are stored as bytes; the source's unused high
+// bits are 0.
 type loop func(dst, src unsafe.Pointer, n int64)
 
 func newLoop(dst, src layout.DType, how device.Rounding) loop {
@@ -30,7 +30,7 @@ func newLoop(dst, src layout.DType, how device.Rounding) loop {
 	}
 }
 
-// tableLoop looks elements of at most 8 bits up in a table of elements of so many.
+// tableLoop looks elements of at most 8 bits up in a table of elements of so many bits.
 func tableLoop(table *[256]uint64, bits int) loop {
 	switch {
 	case bits <= 8:
@@ -50,7 +50,7 @@ func tableLoop(table *[256]uint64, bits int) loop {
 	}
 }
 
-// tableOf tabulates a conversion from at most 8 bits.
+// tableOf tabulates a conversion from a type of at most 8 bits.
 func tableOf(from, to *number) *[256]uint64 {
 	table := new([256]uint64)
 	for x := range uint64(1) << from.bits {
@@ -59,7 +59,7 @@ func tableOf(from, to *number) *[256]uint64 {
 	return table
 }
 
-// lookUpBytes looks up bytes for bytes: eight at a time are written.
+// lookUpBytes maps bytes to bytes, and writes eight at a time.
 func lookUpBytes(table *[256]uint64) loop {
 	narrow := bytesOfTable(table)
 	return func(dst, src unsafe.Pointer, n int64) {
@@ -76,7 +76,7 @@ func lookUpBytes(table *[256]uint64) loop {
 	}
 }
 
-// bytesOfTable is a table of elements of at most 8 bits.
+// bytesOfTable is a table with entries of at most 8 bits.
 func bytesOfTable(table *[256]uint64) *[256]byte {
 	narrow := new([256]byte)
 	for i, v := range table {
@@ -98,9 +98,8 @@ func lookUp[D uint16 | uint32 | uint64](table *[256]uint64) loop {
 	}
 }
 
-// Loops between the commonest types, for machines that are little-endian and read words
-// at any address. Results are those of the general rule, NaNs included: only their sign
-// is kept.
+// Loops between the commonest types, for machines that are little-endian and read words at any
+// address. Results follow the general rule, including NaNs: only their sign is preserved.
 
 type integer interface {
 	int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64

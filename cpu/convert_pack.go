@@ -4,13 +4,13 @@ import "unsafe"
 
 // Conversions between elements below a byte and bytes: packing and unpacking.
 
-// convertPiece is the number of elements converted at a time, by way of buffers with a
-// byte each: a multiple of 64.
+// convertPiece is the number of elements converted at a time, through buffers with a byte for
+// each: a multiple of 64.
 const convertPiece = 4096
 
-// conversion converts rows of elements, between types or between bytes and what lies below one.
+// conversion converts rows of elements, between types or between bytes and elements below a byte.
 type conversion struct {
-	meaning      *meaning // by bits: what unpacking makes of elements
+	meaning      *meaning // by bits: the results of unpacking
 	cast         *caster  // by value; nil: by bits
 	dBits, sBits int      // the width of an element
 	d, s         int64    // steps, in elements
@@ -36,7 +36,7 @@ func planConversion(j *job, _ int64) (mover, int64, refusal) {
 	return &j.memory.conversion, dear, ""
 }
 
-// conversion returns what converts elements that are some steps apart.
+// conversion returns the converter for elements at the given steps.
 func (p *pair) conversion(d, s int64) conversion {
 	return conversion{p.meaning, p.cast, p.dBits, p.sBits, d, s}
 }
@@ -50,8 +50,7 @@ func (c *conversion) move(j *job, d, s, na, nb int64, sc *scratch) {
 	}
 }
 
-// row converts n elements. Neighbours are packed or unpacked in place,
-// others by way of a buffer.
+// row converts n elements. Neighbours are packed or unpacked in place, others through a buffer.
 func (c *conversion) row(e *ends, d, s, n int64, sc *scratch) {
 	switch {
 	case c.cast != nil:
@@ -121,14 +120,14 @@ func (c *conversion) packTo(e *ends, d int64, src unsafe.Pointer, s, n int64, sc
 	}
 }
 
-// meaning is the bytes that elements of 1, 2 or 4 bits become.
+// meaning is the bytes that elements of 1, 2 or 4 bits are unpacked to.
 type meaning struct {
 	bytes [16]byte
-	// integers: the bytes are the elements as numbers, which takes no table.
+	// integers: the bytes are the elements as numbers, which needs no table.
 	integers bool
 }
 
-// meanings are those of integers of 1, 2 and 4 bits, without and with a sign.
+// meanings are the meanings of integers of 1, 2 and 4 bits, unsigned and signed.
 var meanings = func() (t [5][2]meaning) {
 	for w := 1; w <= 4; w *= 2 {
 		t[w][0].integers, t[w][1].integers = true, true
@@ -140,7 +139,7 @@ var meanings = func() (t [5][2]meaning) {
 	return t
 }()
 
-// meaningOf is the meaning of integers; nil of a byte and more.
+// meaningOf is the meaning of integers; nil for a byte and more.
 func meaningOf(bits int, signed bool) *meaning {
 	switch {
 	case bits >= 8:
@@ -151,7 +150,7 @@ func meaningOf(bits int, signed bool) *meaning {
 	return &meanings[bits][0]
 }
 
-// unpack makes bytes of n elements of w bits from a bit position on.
+// unpack unpacks n elements of w bits from a bit position on to bytes.
 func unpack(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, n, w int64, as *meaning, past bool) {
 	kernel := kernels.UnpackNibbles
 	switch w {
@@ -171,9 +170,9 @@ func unpack(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, n, w int64, as *
 	unpackWords(dst, d, src, s, n, w, as)
 }
 
-// unpackWords is unpack by words of eight elements.
+// unpackWords is unpack with words of eight elements.
 func unpackWords(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, n, w int64, as *meaning) {
-	sign := uint64(1) // what the sign's bit becomes: itself, or all up to the byte's highest
+	sign := uint64(1) // what the sign bit becomes: itself, or all bits up to the byte's highest
 	if as.integers {
 		sign = uint64(as.bytes[1<<(w-1)]) >> (w - 1)
 	}
@@ -221,7 +220,7 @@ func unpackWords(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, n, w int64,
 	}
 }
 
-// asMeant makes what elements become of eight bytes of them.
+// asMeant replaces eight elements, one per byte, by their meanings.
 func asMeant(x uint64, as *meaning) (y uint64) {
 	for shift := 0; shift < 64; shift += 8 {
 		y |= uint64(as.bytes[x>>shift&15]) << shift
@@ -254,7 +253,7 @@ func pack(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, n, w int64, past b
 	packWords(dst, d, src, s, n, w)
 }
 
-// packWords is pack by words of eight elements, from a whole byte on.
+// packWords is pack with words of eight elements, from a whole byte on.
 func packWords(dst unsafe.Pointer, d int64, src unsafe.Pointer, s, n, w int64) {
 	for ; n >= 8; n -= 8 {
 		x := load64(src, s)

@@ -9,12 +9,12 @@ import (
 	"github.com/restride/restride/internal/simd"
 )
 
-// Conversions by rules that kernels have. From 8 to 16 bits and from 16 to at most 4, what a
-// loop gives for every element says whether it follows one, and with which tables. Of those
-// to other floats of at most 8 bits, the format says so.
+// Conversions that follow rules for which there are kernels. From 8 to 16 bits and from 16 to at
+// most 4, the results of a loop for all elements determine whether it follows a rule, and with
+// which tables. For other floats of at most 8 bits, the format determines it.
 
-// wordsOf returns the rule of a conversion from 8 to 16 bits, as from float8 to float16;
-// nil: it is another one.
+// wordsOf returns the rule of a conversion from 8 to 16 bits, such as from float8 to float16; nil
+// if there is none.
 func wordsOf(l loop) *simd.ByteWords {
 	var bytes [256]byte
 	var words [256]uint16
@@ -30,7 +30,7 @@ func wordsOf(l loop) *simd.ByteWords {
 	for r.Shift = range int64(2) {
 		r.Mask = 0x7f >> r.Shift
 		r.Bias = byte(words[0x40]>>8) - 0x40>>r.Shift
-		// What is special: the highest magnitudes, or a zero with a sign.
+		// Special values: the highest magnitudes, or a negative zero.
 		for _, nan := range []byte{0x7f, 0x80} {
 			r.Special, r.Sign = byte(words[nan]>>8), 0
 			if r.Flip, r.Tested, r.At = 0xff, 0xff, 0x7e; nan == 0x7f {
@@ -66,8 +66,8 @@ func followsWords(r *simd.ByteWords, words *[256]uint16) bool {
 	return true
 }
 
-// stepsOf returns the rule of a conversion from 16 to at most 4 bits, as from float16 to
-// float4; nil: it is another one.
+// stepsOf returns the rule of a conversion from 16 to at most 4 bits, such as from float16 to
+// float4; nil if there is none.
 func stepsOf(l loop) *simd.Steps {
 	const signs = 1 << 15
 	words, bytes := make([]uint16, 2*signs), make([]byte, 2*signs)
@@ -88,8 +88,8 @@ func stepsOf(l loop) *simd.Steps {
 		if first == 0 {
 			first = m
 		}
-		// From m to m+1, the quotient rounded down grows if m+1 is a multiple of the divisor, and
-		// the one rounded up if m is.
+		// From m to m+1, the quotient rounded down grows if m+1 is a multiple of the
+		// divisor, and the quotient rounded up if m is.
 		r.Shift = min(r.Shift, int64(max(bits.TrailingZeros16(uint16(m)), bits.TrailingZeros16(uint16(m+1)))))
 	}
 	r.Round = 1<<r.Shift - 1
@@ -116,7 +116,7 @@ func placeOf(r *simd.Steps, m int16) int {
 	return min(above>>r.Shift+(above+int(r.Round))>>r.Shift, simd.StepPlaces-1)
 }
 
-// narrowOf returns the rule of conversions to a float of at most 8 bits; nil: it has none.
+// narrowOf returns the rule of conversions to a float of at most 8 bits; nil if there is none.
 func narrowOf(to *number) *simd.Narrow {
 	const mantissa, bias = 23, 127 // of float32
 	f := &to.format
@@ -131,7 +131,7 @@ func narrowOf(to *number) *simd.Narrow {
 	if f.Special == numeric.NegativeZero {
 		r.Least = 1
 	}
-	// What is too much becomes what comes after the largest: an infinity, or a NaN.
+	// Overflow gives the code after the largest: an infinity, or a NaN.
 	most := uint32(to.largest)
 	if to.overflow != rounding.ToLargest {
 		most++

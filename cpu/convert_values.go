@@ -11,8 +11,8 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// number is an element type as a conversion needs it: the meaning of its bits, and the
-// result for values that it does not have.
+// number describes an element type for conversions: the meaning of its bits, and the results for
+// values that it cannot represent.
 type number struct {
 	bits     int
 	kind     numeric.Kind
@@ -22,7 +22,7 @@ type number struct {
 	legacy   bool
 	wraps    bool   // floats out of an integer's range keep their low bits
 	cuts     bool   // floats are rounded towards zero
-	sign     uint64 // the sign's bit
+	sign     uint64 // the sign bit
 	largest  uint64 // the largest finite float
 	nan      uint64
 }
@@ -42,7 +42,7 @@ func numberOf(t layout.DType, how device.Rounding) *number {
 		f.largest, f.nan = infinity-1, infinity|1<<(f.format.Mantissa-1)
 	case numeric.AllOnes:
 		if f.format.Unsigned {
-			f.sign *= 2 // which is none of its bits
+			f.sign *= 2 // which is not one of its bits
 		}
 		f.largest, f.nan = f.sign-2, f.sign-1
 	case numeric.NegativeZero:
@@ -124,7 +124,7 @@ func (f *number) encode(v value) uint64 {
 	return x & (f.sign<<1 - 1)
 }
 
-// whole returns the magnitude of the integer that a float gives.
+// whole returns the magnitude of the integer for a float.
 func (f *number) whole(v value) uint64 {
 	switch {
 	case v.nan || v.infinite && f.wraps || v.magnitude == 0 && !v.infinite:
@@ -158,7 +158,7 @@ func (f *number) whole(v value) uint64 {
 	return min(x, most)
 }
 
-// encodeScale rounds to a power of two, which may be out of range then.
+// encodeScale rounds to a power of two, which may then be out of range.
 func (f *number) encodeScale(v value) uint64 {
 	tooMuch, tooLittle := f.largest, uint64(0)
 	if f.overflow == rounding.ToNaN {
@@ -187,8 +187,8 @@ func (f *number) encodeScale(v value) uint64 {
 	return uint64(p)
 }
 
-// encodeFloat rounds to the nearest float, to an even one if two are as near, or
-// towards zero.
+// encodeFloat rounds to the nearest float (to the even one of two equally near ones), or towards
+// zero.
 func (f *number) encodeFloat(v value) uint64 {
 	r := uint64(0)
 	switch {

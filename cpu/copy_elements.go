@@ -7,7 +7,7 @@ import (
 	"github.com/restride/restride/internal/nest"
 )
 
-// elements moves elements that are a step apart on either side: one by one, or by a kernel where
+// elements moves elements that are a step apart on either side: one by one, or with a kernel where
 // the step is small.
 type elements struct {
 	shuffle shuffle
@@ -46,7 +46,7 @@ func planElements(j *job, _ int64) (mover, int64, refusal) {
 	return e, dear, ""
 }
 
-// move moves na rows of nb elements. Rows to be streamed are made in a buffer.
+// move moves na rows of nb elements. Rows to be streamed are assembled in a buffer.
 func (e *elements) move(j *job, d, s, na, nb int64, sc *scratch) {
 	vectors := e.shuffle.kernel != nil && nb >= e.shuffle.Least
 	if e.rows == nil {
@@ -127,8 +127,8 @@ func loopsOf(p *pair) *loops {
 	return &allLoops[bits.TrailingZeros(uint(p.dBits/8))]
 }
 
-// farStep is the step, in bytes, from which elements of 8 bytes and more are faster one
-// by one than by fours.
+// farStep is the step, in bytes, from which elements of 8 bytes and more are faster one by one
+// than in groups of four.
 const farStep = 4 << 10
 
 // moveElements moves a block element by element. The longer axis is the inner loop.
@@ -168,11 +168,11 @@ func moveElementRow[W word](dst, src unsafe.Pointer, d, s int64, x axis) {
 	}
 }
 
-// broadcastRows sets na rows of nb neighbours each to the element at s of the row's own.
+// broadcastRows sets each of na rows of nb neighbours to its own element: the first row's is at s.
 func broadcastRows[W word](j *job, to unsafe.Pointer, d, step, s, na, nb int64) {
 	size := nb * int64(unsafe.Sizeof(*new(W)))
 	if j.a.S == 0 && na > 1 && kernels.Move != nil && size <= longRow && !j.strings {
-		// All of one element: copies of the first row, which stays in L1.
+		// All rows repeat one element: copies of the first row, which stays in L1.
 		broadcastRow[W](to, j.src, d, s, nb)
 		kernels.Move(ptr(to, d+step), ptr(to, d), step, 0, size, na-1)
 		return
@@ -186,8 +186,8 @@ func broadcastRows[W word](j *job, to unsafe.Pointer, d, step, s, na, nb int64) 
 func broadcastRow[W word](dst, src unsafe.Pointer, d, s, n int64) {
 	row := unsafe.Slice((*W)(unsafe.Add(dst, d)), n)
 	v := load[W](src, s)
-	// The head by hand, the rest from the head: memmove out of L1, in pieces of the best
-	// size.
+	// The first elements in a loop, the rest by copying these: memmove out of L1, in pieces of
+	// the best size.
 	size := int64(unsafe.Sizeof(v))
 	head := min(n, 256/size)
 	_, text := any(v).(string) // the garbage collector must see these being written

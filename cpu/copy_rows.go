@@ -7,43 +7,42 @@ import (
 )
 
 const (
-	// streamRow is the length, in bytes, from which rows that begin within a cache line
-	// are streamed: their ends go through the caches.
+	// streamRow is the length, in bytes, from which rows that begin within a cache line are
+	// streamed: their ends go through the caches.
 	streamRow = 1 << 10
-	// directRow is the length, in bytes, from which rows of whole cache lines are
-	// streamed one by one as fast as in runs.
+	// directRow is the length, in bytes, from which rows of whole cache lines are streamed one
+	// by one as fast as in runs.
 	directRow = 256
-	// joinAhead is about how many bytes before they are read rows are fetched that are joined.
+	// joinAhead is roughly how many bytes in advance joined rows are prefetched.
 	joinAhead = 2 << 10
-	// stagePiece is about how many bytes go by way of a block at a time where small ones are
-	// faster.
+	// stagePiece is the approximate number of bytes that go through a block at a time where
+	// small blocks are faster.
 	stagePiece = 3 << 10
-	// fullSet is the size, in bytes, from which a set of rows is worth a call of a
-	// kernel.
+	// fullSet is the size, in bytes, from which a set of rows is worth a kernel call.
 	fullSet = 4 << 10
-	// linesRun is about how many bytes of the destination short rows make that follow one
-	// another there, and linesSet about the size of a block of these (see blockLines).
+	// linesRun is the approximate size, in bytes, of a run of short consecutive rows of the
+	// destination, and linesSet of a block of such runs (see blockLines).
 	linesRun = 256
 	linesSet = 8 << 10
 	// longRow is the length, in bytes, from which the runtime's memmove is as fast as a
 	// kernel.
 	longRow = 2 << 10
-	// shortRow is the length, in bytes, up to which rows are like elements: some of them
-	// make a vector.
+	// shortRow is the length, in bytes, up to which rows are like elements: several of them
+	// fill a vector.
 	shortRow = 16
 )
 
-// path is how a block of dense rows gets to the destination.
+// path is how a block of dense rows reaches the destination.
 type path uint8
 
 const (
 	cached   path = iota // through the caches
 	streamed             // past them, row by row
-	staged               // past them, as one run: rows that follow one another
+	staged               // past them, as one run of consecutive rows
 )
 
-// pathOf chooses one for na rows of size bytes at d. Streaming pays for whole cache
-// lines only.
+// pathOf chooses the path of na rows of size bytes at d. Streaming pays off only for whole cache
+// lines.
 func (j *job) pathOf(d, na, size int64) path {
 	switch {
 	case kernels.Stream == nil || j.strings || !j.past:
@@ -64,7 +63,7 @@ func leastLines() int64 {
 	return 2 * cacheLine
 }
 
-// streamStaged writes na rows of size bytes, which were made in a buffer, past the caches.
+// streamStaged writes na rows of size bytes from a buffer past the caches.
 func (j *job) streamStaged(d int64, buf unsafe.Pointer, na, size int64) {
 	if j.a.D == size {
 		kernels.Stream(ptr(j.dst, d), (*byte)(buf), 0, 0, na*size, 1)
@@ -75,9 +74,9 @@ func (j *job) streamStaged(d int64, buf unsafe.Pointer, na, size int64) {
 
 // denseRows moves rows that are dense on both sides.
 type denseRows struct {
-	width   int64   // of an element, in bytes
+	width   int64   // bytes per element
 	shuffle shuffle // of short rows
-	inner   axis    // of rowSets: a block has all of this axis, too
+	inner   axis    // for rowSets: a block has all of this axis, too
 }
 
 func (r *denseRows) name() string {
@@ -90,7 +89,7 @@ func (r *denseRows) name() string {
 	return "rows"
 }
 
-// stringRows moves denseRows of strings, as strings: the garbage collector must see the pointers.
+// stringRows moves denseRows of strings as strings: the garbage collector must see the pointers.
 type stringRows struct{ *denseRows }
 
 func (stringRows) name() string { return "rows of strings" }
@@ -132,22 +131,22 @@ func (r *denseRows) block(j *job) {
 	r.blockNear(j, near, j.perRow())
 }
 
-// fewRuns reports whether, without kernels, rows are better written in sequence:
-// from a few runs of the source, in each of which the next row is the nearest.
+// fewRuns reports whether, without kernels, rows are better written in sequence: from a few runs
+// of the source, in each of which the next row is the nearest.
 func (p *pair) fewRuns(near int) bool {
 	return kernels.Move == nil && near == p.rank-3 && p.axes[p.rank-2].N <= 16
 }
 
-// blockNear makes blocks of rows along the axis on which they are nearest in the
-// source: to read in sequence matters more than to write so. Where there are too
-// few for a block, it has several sets of them.
+// blockNear makes blocks of rows along the axis on which they are nearest in the source: reading
+// in sequence matters more than writing in sequence. If there are too few rows for a block, it has
+// several sets of them.
 func (r *denseRows) blockNear(j *job, near int, perRow int64) {
 	x, last := j.axes[near], j.rank-1
 	row := j.axes[last].N
 	next := -1
 	for i := last - 1; i >= 0; i-- {
-		// An axis that prolongs what is read is the best one, then one that prolongs
-		// rows of the destination.
+		// The best axis is one that extends what is read, then one that extends rows of
+		// the destination.
 		if i != near && j.axes[i].S == x.N*x.S {
 			next = i
 			break
@@ -169,17 +168,16 @@ func (r *denseRows) blockNear(j *job, near int, perRow int64) {
 	j.axes[near].N = x.N
 }
 
-// blockLines makes blocks whose short rows become whole lines of the destination along the
-// axis next, with all of the axis near, along which they are read, or with a part of it if
-// it is long. False: rows that make no lines or are such themselves, and long axes that have
-// no such parts.
+// blockLines makes blocks whose short rows form whole lines of the destination along the axis
+// next, with all of the axis near, along which they are read, or with a part of it if it is long.
+// False: the rows form no lines or are whole lines already, or a long axis has no such parts.
 func (r *denseRows) blockLines(j *job, near, next int) bool {
 	x, y, row := j.axes[near], j.axes[next], j.axes[j.rank-1].N
 	size := row * r.width
 	if y.D != size || size%cacheLine == 0 || size >= directRow || y.N*size%cacheLine != 0 {
 		return false
 	}
-	unit := cacheLine / (size & -size) // rows of whole lines
+	unit := cacheLine / (size & -size) // rows that fill whole lines
 	along := max(unit, linesRun/size/unit*unit)
 	if fit := linesSet / (x.N * size) / unit * unit; fit > 0 {
 		along = min(along, fit)
@@ -230,11 +228,11 @@ func (r *denseRows) move(j *job, d, s, na, nb int64, sc *scratch) {
 	}
 }
 
-// stage moves na rows that are neighbours in the destination by way of a buffer.
+// stage moves na rows that are neighbours in the destination through a buffer.
 func (r *denseRows) stage(j *job, d, s, na, size int64, sc *scratch) {
 	buf, piece := (*byte)(room(&sc.tile, na*size)), na
 	if kernels.Direct {
-		// Whole lines of it at a time, as long as the rows make some.
+		// Whole lines of it at a time, while the rows fill any.
 		unit := cacheLine / (size & -size)
 		piece = max(unit, stagePiece/size/unit*unit)
 	}
@@ -255,8 +253,8 @@ func (r *denseRows) moveShort(j *job, dst, src *byte, dStep, na, size int64) {
 	kernels.Move(dst, src, dStep, j.a.S, size, na)
 }
 
-// join moves na rows that are neighbours in the destination to whole lines of it, and
-// what is before and after these through the caches.
+// join moves na rows that are neighbours in the destination: its whole lines past the caches, and
+// the bytes before and after these through the caches.
 func (r *denseRows) join(j *job, d, s, na, size int64) {
 	skip := min(-(int64(uintptr(j.dst))+d)&(cacheLine-1), na*size)
 	lines := (na*size - skip) / cacheLine
@@ -267,7 +265,7 @@ func (r *denseRows) join(j *job, d, s, na, size int64) {
 	copy(span(j.dst, d+end, na*size-end), span(j.src, last+end-(na-1)*size, na*size-end))
 }
 
-// move moves na sets of rows, those of the inner axis.
+// move moves na sets of rows, the rows of the inner axis.
 func (r rowSets) move(j *job, d, s, na, nb int64, sc *scratch) {
 	in, size := &r.inner, nb*r.width
 	run := na * size
@@ -278,7 +276,7 @@ func (r rowSets) move(j *job, d, s, na, nb int64, sc *scratch) {
 			moveSpans(j.dst, j.src, d+i*j.a.D, s+i*j.a.S, in.N, in.D, in.S, size)
 		}
 	case kernels.Stream != nil && j.past && j.a.D == size && size < directRow && !(lines && kernels.Direct) && (run >= streamRow || kernels.Direct && run%cacheLine == 0):
-		// The rows of many sets that follow one another become runs.
+		// Consecutive rows of many sets become runs.
 		buf := room(&sc.tile, run*in.N)
 		for i := range na {
 			kernels.Move(ptr(buf, i*size), ptr(j.src, s+i*j.a.S), run, in.S, size, in.N)
@@ -295,8 +293,8 @@ func (r rowSets) move(j *job, d, s, na, nb int64, sc *scratch) {
 	}
 }
 
-// moveSpans moves n runs of size bytes. Short ones are two words that may overlap in
-// the middle, which is cheaper than a call of memmove each.
+// moveSpans moves n runs of size bytes. It moves a short run as two words that may overlap in the
+// middle, which is cheaper than a call of memmove.
 func moveSpans(dst, src unsafe.Pointer, d, s, n, dStep, sStep, size int64) {
 	switch {
 	case size > 256 || size < 2:

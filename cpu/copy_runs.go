@@ -3,29 +3,29 @@ package cpu
 import "github.com/restride/restride/internal/nest"
 
 const (
-	// fetchedRun is the length of a run of the source, in bytes, from which the processor
-	// fetches it well by itself.
+	// fetchedRun is the length of a run of the source, in bytes, from which the hardware
+	// prefetcher suffices.
 	fetchedRun = 4 << 10
-	// runLines is how many lines of each row of the destination are written at a time, and
-	// runRow how many bytes where these share lines.
+	// runLines is the number of lines of each row of the destination that are written at a
+	// time, and runRow the number of bytes where rows share lines.
 	runLines, runRow = 4, 1 << 10
-	// runLead is about how many bytes before they are read runs are fetched.
+	// runLead is roughly how many bytes in advance runs are prefetched.
 	runLead = 4 << 10
 )
 
-// runs says how a tile is done whose rows are in short runs of the source, far from each
-// other: an axis along which all runs go on is job.a, and some rows go along all of it
-// before the next ones. So every run is read from one end to the other.
+// runs describes a tile whose rows are in short runs of the source, far from each other. All runs
+// extend along an axis, job.a, and a group of rows is moved along all of it before the next group.
+// So every run is read from start to end.
 type runs struct {
 	rows int64   // of the destination at a time: a group
 	size int64   // of the longest run, in bytes
-	lead int64   // steps along job.a by which runs are fetched ahead
+	lead int64   // distance of prefetches, in steps along job.a
 	last int64   // steps of the last tile along job.a
 	from []int64 // the offsets of the runs
-	ends []int64 // of each group of rows in from
+	ends []int64 // the end of each group of rows in from
 }
 
-// shortRuns reports whether the rows of a tile, with all columns, are in short runs.
+// shortRuns reports whether the rows of a tile with all columns are in short runs.
 func (x *tileAxes) shortRuns() bool {
 	if x.packed {
 		return false
@@ -41,7 +41,7 @@ func (x *tileAxes) shortRuns() bool {
 	return run < fetchedRun
 }
 
-// nearest returns the free axis whose source is nearest, -1 if there is none.
+// nearest returns the free axis with the smallest step in the source, or -1.
 func (x *tileAxes) nearest() int {
 	found := -1
 	for k := range x.rank {
@@ -52,20 +52,20 @@ func (x *tileAxes) nearest() int {
 	return found
 }
 
-// runSteps returns how many steps of job.a a tile has, of n elements each: about the same
-// number in each tile.
+// runSteps returns the number of steps of job.a in a tile, of n elements each: about the same in
+// each tile.
 func (j *job) runSteps(n int64) int64 {
 	most := max(1, min(j.bytes/32, farTile)/(n*int64(j.dBits/8)))
 	tiles := (j.a.N + most - 1) / most
 	return (j.a.N + tiles - 1) / tiles
 }
 
-// plan lists the runs of a tile's rows of so many bytes.
+// plan lists the runs of a tile's rows, which have so many bytes.
 func (r *runs) plan(j *job, t *tile, row int64) {
 	size := int64(j.dBits / 8)
 	line := cacheLine / size
 	r.rows = runLines * line
-	more := line // rows before the first whole line, if there are any
+	more := line // rows before the first whole line, if any
 	switch {
 	case t.dStep%cacheLine != 0:
 		r.rows, more = runRow/size, 0
@@ -88,8 +88,8 @@ func (r *runs) plan(j *job, t *tile, row int64) {
 	r.lead = 1 + (runLead-1)/(r.rows*row)
 }
 
-// oneWay returns how many rows, from the first one on, lie in one direction, at most so many
-// bytes from each to the next.
+// oneWay returns how many rows, from the first one on, are in one direction, with a distance of at
+// most most bytes from each to the next.
 func oneWay(rows []int64, most int64) int {
 	n := 1
 	for n < len(rows) && nest.Magnitude(rows[n]-rows[n-1]) <= most && (rows[n] > rows[n-1]) == (rows[1] > rows[0]) {
@@ -114,7 +114,7 @@ func (m runTile) move(j *job, d, s, na, nb int64, sc *scratch) {
 			to := d + step*j.a.D
 			first, last := group*r.rows, min((group+1)*r.rows, nj)
 			if t.dStep%cacheLine == 0 {
-				// Groups end where lines do.
+				// Groups end at line boundaries.
 				skip := -(int64(uintptr(j.dst)) + to) & (cacheLine - 1) / size
 				if first > 0 {
 					first = min(first+skip, nj)
@@ -126,8 +126,8 @@ func (m runTile) move(j *job, d, s, na, nb int64, sc *scratch) {
 	}
 }
 
-// fetch fetches the runs of a group of rows at a step. Steps behind the last one are those of
-// the next group, and behind the last group those of the next tile.
+// fetch prefetches the runs of a group of rows at a step. Steps beyond the last one belong to the
+// next group, and beyond the last group to the next tile.
 func (r *runs) fetch(j *job, group, step, steps, groups, s int64, sc *scratch) {
 	group, step = group+step/steps, step%steps
 	if group >= groups {

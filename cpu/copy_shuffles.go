@@ -8,22 +8,22 @@ import (
 const (
 	// linedRow is the length, in bytes, from which rows are picked by whole lines.
 	linedRow = 512
-	// shuffledBytes is the size from which preparing a shuffle pays.
+	// shuffledBytes is the size from which preparing a shuffle pays off.
 	shuffledBytes = 512
-	// fetchedRow is the length, in bytes, from which rows are fetched ahead, however they
-	// lie.
+	// fetchedRow is the length, in bytes, from which rows are prefetched, wherever they lie.
 	fetchedRow = 16 << 10
 )
 
 // shuffle moves elements, or short rows, that are neighbours on one side and a small step apart on
-// the other: a kernel picks them, as every second one or those of a reversed row, or spreads them.
+// the other. A kernel either selects them, such as every second element or a reversed row, or
+// spreads them.
 type shuffle struct {
 	simd.Shuffle
-	kernel func(dst, src *byte, dStep, sStep, n, rows int64, p *simd.Shuffle) // nil: there is none
+	kernel func(dst, src *byte, dStep, sStep, n, rows int64, p *simd.Shuffle) // nil: no kernel
 	picks  bool
 }
 
-// plan chooses a kernel for what is so many bytes wide, along an axis.
+// plan chooses a kernel for elements of the given width in bytes, along an axis.
 func (k *shuffle) plan(j *job, x *axis, width int64) {
 	k.kernel, k.picks = nil, false
 	switch {
@@ -37,16 +37,16 @@ func (k *shuffle) plan(j *job, x *axis, width int64) {
 	}
 }
 
-// fetchAhead decides whether a shuffle fetches ahead, where its far side has rows of a
-// span, a step apart: not what is never read.
+// fetchAhead decides whether a shuffle prefetches, where its far side has rows of a span, a step
+// apart: it does not prefetch what is never read.
 func (k *shuffle) fetchAhead(j *job, span, step int64) {
 	if kernels.Direct && (j.kind == rows || !k.picks) || span < fetchedRow && (j.kind == rows || step > span+span/4) {
 		k.Ahead = 0
 	}
 }
 
-// picksLines reports whether a block of rows of size bytes is picked by whole lines: past
-// the caches these must have elements that begin with one.
+// picksLines reports whether a block of rows of size bytes is picked in whole lines: past the
+// caches, each line must begin with an element.
 func (e *elements) picksLines(j *job, path path, d, size int64) bool {
 	switch {
 	case !e.shuffle.picks || !e.shuffle.Lines || kernels.PickLines == nil || size < linedRow || path == staged:
@@ -59,13 +59,13 @@ func (e *elements) picksLines(j *job, path path, d, size int64) bool {
 	return true
 }
 
-// pickRow picks n elements to neighbours at d by whole lines, and what is before and after
-// these by itself. Lines come in ascending order of the source; near its end they fetch
-// where the next row begins.
+// pickRow picks n elements to neighbours at d: whole lines with the kernel, the elements before
+// and after these separately. Lines are in ascending order of the source; near its end they
+// prefetch the start of the next row.
 func (e *elements) pickRow(j *job, d, s, n, next int64, past bool) {
 	k, width, step := &e.shuffle.Shuffle, e.width, j.b.S
 	by := nest.Magnitude(step)
-	jump := next - (s + n*by) // from the end of this row to the beginning of the next one
+	jump := next - (s + n*by) // from the end of this row to the start of the next one
 	some := func(m int64) {
 		if m >= k.Least {
 			kernels.Pick(ptr(j.dst, d), ptr(j.src, s), 0, 0, m, 1, k)
@@ -97,8 +97,8 @@ func (e *elements) pickRow(j *job, d, s, n, next int64, past bool) {
 	some(n)
 }
 
-// fetch fetches size bytes of the source to the second cache, where kernels can: rows that
-// are read backwards, one after another, are not fetched by the processor itself.
+// fetch prefetches size bytes of the source to the second-level cache, if kernels can: the
+// hardware does not prefetch consecutive rows that are read backwards.
 func (e *ends) fetch(s, size int64) {
 	if kernels.FetchRows != nil && size > 0 {
 		kernels.FetchRows(ptr(e.src, s), &here[0], 1, size)

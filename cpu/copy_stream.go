@@ -8,20 +8,19 @@ import (
 )
 
 const (
-	// pieceRow is the bytes of a row of the source, and pieceBytes those of all rows, in a
-	// piece of a tile: with a buffer as large, and another for the rows brought together,
-	// it stays in L1. leastPiece is the fewest rows.
+	// pieceRow is the number of bytes of a source row, and pieceBytes of all rows, in a piece
+	// of a tile: with an equally large buffer, and another for the gathered rows, it stays in
+	// L1. leastPiece is the least number of rows.
 	pieceRow, pieceBytes, leastPiece = 128, 8 << 10, 64
-	// crowded is the distance, in bytes, of which rows that are a multiple of it apart
-	// fall into so few sets of L1 that bytes, a quarter of a line at a time, would be read
-	// from L2 four times.
+	// crowded is a distance in bytes: rows whose distance is a multiple of it fall into so few
+	// sets of L1 that bytes, a quarter of a line at a time, would be read from L2 four times.
 	crowded = 1 << 10
-	// firstCache is the size of the smallest L1 of the processors with these kernels.
+	// firstCache is the size of the smallest L1 among the processors with these kernels.
 	firstCache = 32 << 10
 )
 
-// ahead is what a kernel fetches while it does something else: the first lines of rows at
-// offsets from src, and then the next ones. No src: nothing.
+// ahead is what a kernel prefetches while it does other work: the first lines of rows at offsets
+// from src, and then the next ones. Without src, nothing.
 type ahead struct {
 	src  *byte
 	rows *int64
@@ -42,8 +41,8 @@ func (m streamTile) move(j *job, d, s, na, nb int64, sc *scratch) {
 	m.streamRows(j, d, s, ni, 0, nj, next, sc)
 }
 
-// streamRows does the rows [from, to) of a tile: by whole lines of the destination those
-// that make some, and what is before and after these in pieces.
+// streamRows moves the rows [from, to) of a tile: rows that form whole lines of the destination in
+// whole lines, and the rows before and after these in pieces.
 func (t *tile) streamRows(j *job, d, s, ni, from, to int64, after ahead, sc *scratch) {
 	size := t.width
 	skip, whole := t.wholeLines(j, d+from*size, s, ni, to-from, sc)
@@ -65,7 +64,7 @@ func (t *tile) streamRows(j *job, d, s, ni, from, to int64, after ahead, sc *scr
 	t.streamPieces(j, d, s, ni, lines+whole, to, after, sc)
 }
 
-// streamLines does rows that make whole lines.
+// streamLines moves rows that form whole lines.
 func (t *tile) streamLines(j *job, d, s, ni int64, rows []int64, next ahead, sc *scratch) {
 	k, size, m := t.kernels, t.width, int64(len(rows))
 	dst, src, work := ptr(j.dst, d), ptr(j.src, s), (*byte)(room(&sc.stage, simd.StreamWork))
@@ -84,8 +83,8 @@ func (t *tile) streamLines(j *job, d, s, ni int64, rows []int64, next ahead, sc 
 	}
 }
 
-// wholeLines returns how many of m rows make whole lines of the destination that a kernel
-// writes, and how many come before these.
+// wholeLines returns how many of m rows form whole lines of the destination that a kernel writes,
+// and how many rows precede these.
 func (t *tile) wholeLines(j *job, d, s, ni, m int64, sc *scratch) (skip, whole int64) {
 	k, size := t.kernels, t.width
 	at := int64(uintptr(j.dst)) + d
@@ -103,9 +102,9 @@ func (t *tile) wholeLines(j *job, d, s, ni, m int64, sc *scratch) (skip, whole i
 	return skip, (m - skip) &^ (cacheLine/size - 1)
 }
 
-// streamPieces does the rows [from, to) of a tile through a buffer, a piece at a time;
-// meanwhile the next piece is fetched: rows that are far apart are too many for the
-// processor to fetch by itself.
+// streamPieces moves the rows [from, to) of a tile through a buffer, a piece at a time, and
+// prefetches the next piece meanwhile: rows that are far apart are too many for the hardware
+// prefetcher.
 func (t *tile) streamPieces(j *job, d, s, ni, from, to int64, after ahead, sc *scratch) {
 	size := t.width
 	cols := min(pieceRow/size, ni)
@@ -142,16 +141,16 @@ func (t *tile) streamPieces(j *job, d, s, ni, from, to int64, after ahead, sc *s
 	}
 }
 
-// fetchShort fetches m rows that are shorter than a line. Those whose lines follow one
-// another the processor fetches by itself.
+// fetchShort prefetches m rows that are shorter than a line. For rows in consecutive lines the
+// hardware prefetcher suffices.
 func (t *tile) fetchShort(next ahead, m, size int64) {
 	if by := t.sStep; next.src != nil && (by == 0 || nest.Magnitude(by) > cacheLine) {
 		kernels.FetchRows(next.src, next.rows, m, size)
 	}
 }
 
-// crowdedRows reports whether a line of each of the rows that make one of the destination
-// falls into so few sets of L1 that it cannot hold them. Elements have w bits.
+// crowdedRows reports whether the lines of the rows that form one line of the destination fall
+// into so few sets of L1 that it cannot hold them. Elements have w bits.
 func crowdedRows(rows []int64, w int64) bool {
 	even, by := evenly(rows[:min(int64(len(rows)), cacheLine*8/w)])
 	if w < 8 {
@@ -160,8 +159,7 @@ func crowdedRows(rows []int64, w int64) bool {
 	return even*w == cacheLine*8 && even*(by&-by) >= firstCache
 }
 
-// transposePiece transposes n columns of rows to buf. Bytes of crowded rows are brought
-// together first.
+// transposePiece transposes n columns of rows to buf. Crowded rows of bytes are gathered first.
 func (t *tile) transposePiece(j *job, buf unsafe.Pointer, stride, s int64, rows []int64, n int64, next ahead, sc *scratch) {
 	k, size, m := t.kernels, t.width, int64(len(rows))
 	if even, by := evenly(rows); size == 1 && n == pieceRow && m >= leastPiece && even == m && by%crowded == 0 {
@@ -173,10 +171,10 @@ func (t *tile) transposePiece(j *job, buf unsafe.Pointer, stride, s int64, rows 
 	transposePadded(k, size, buf, stride, j.src, s, rows, n, t.holds(s-j.sOff, 16, sc.tileRows), next, sc)
 }
 
-// stagedPiece are the offsets of rows of a piece that were brought together.
+// stagedPiece are the offsets of a piece's gathered rows.
 var stagedPiece = multiples(pieceRow)
 
-// multiples returns the first of a number's.
+// multiples returns the first multiples of a number.
 func multiples(by int64) (tab [tileRows]int64) {
 	for i := range tab {
 		tab[i] = int64(i) * by

@@ -5,9 +5,9 @@ import (
 	"unsafe"
 )
 
-// stride3 moves three rows that are interleaved, or a row of threes that is separated: channels of
-// images, moved to the end and back. These are transposes with one axis of three, too short for
-// tiles of rows.
+// stride3 moves three rows that are to be interleaved, or a row of threes that is to be separated:
+// image channels, moved to the end and back. These are transposes with one axis of three, too
+// short for tiles of rows.
 type stride3 struct {
 	splits bool // the three are the source's innermost axis, a; else the destination's, b
 	width  int64
@@ -21,12 +21,12 @@ func (m *stride3) name() string {
 	return "stride3 merge"
 }
 
-// stride3Run is about how many bytes of each of the three a block has.
+// stride3Run is the approximate number of bytes of each of the three in a block.
 const stride3Run = 16 << 10
 
-// planStride3 plans a transpose between the innermost axis and another one, where the
-// source is dense, if one of them has three elements. Without vectors, threes are
-// separated as quickly row by row.
+// planStride3 plans a transpose between the innermost axis and another axis along which the source
+// is dense, if one of them has three elements. Without vectors, separating threes is as fast row
+// by row.
 func planStride3(j *job, _ int64) (mover, int64, refusal) {
 	m, du, su := &j.memory.stride3, j.unit(j.dBits), j.unit(j.sBits)
 	x, in := &j.axes[j.near.Unit], &j.axes[j.rank-1]
@@ -45,7 +45,7 @@ func planStride3(j *job, _ int64) (mover, int64, refusal) {
 	return m, j.tileCost(1), ""
 }
 
-// move moves a block by vectors, and what is left element by element.
+// move moves a block with vectors, and the remainder element by element.
 func (m *stride3) move(j *job, d, s, na, nb int64, _ *scratch) {
 	along, three := j.a, j.b
 	along.N, three.N = na, nb
@@ -74,12 +74,12 @@ func moveStride3[W word](dst, src unsafe.Pointer, d, s int64, along, three axis)
 	}
 }
 
-// permute moves as many of n elements of each of the three as whole vectors
-// hold, and returns that number.
+// permute moves as many of n elements of each of the three as fill whole vectors, and returns that
+// number.
 func (m *stride3) permute(j *job, d, s, n int64, three axis) int64 {
 	log := bits.TrailingZeros64(uint64(m.width))
 	width := kernels.Permute3Width
-	// Of either side, from one of three vectors to the next, and from three to three.
+	// On either side: the step between the three vectors, and between groups of three.
 	dGap, dStep, sGap, sStep := width, 3*width, three.S, width
 	tab := kernels.Merge3[log]
 	if m.splits {

@@ -6,18 +6,18 @@ import (
 	"github.com/restride/restride/internal/nest"
 )
 
-// tileAxes are the axes over which the tiles of a transpose go.
+// tileAxes are the axes of a transpose's tiles.
 type tileAxes struct {
 	*pair
 	i, j tileSide // columns, from the source's dense axis outward, and rows, from the destination's
 	used uint64
 }
 
-// tileSide is the axes of one side, the innermost first.
+// tileSide is the axes of one side, innermost first.
 type tileSide struct {
 	axes    [maxAxes]int
 	n       int
-	in, all int64 // elements inside the outermost one, and of all
+	in, all int64 // elements inside the outermost axis, and of all axes
 }
 
 func (s *tileSide) last() int { return s.axes[s.n-1] }
@@ -66,8 +66,8 @@ func (x *tileAxes) grow() {
 	}
 }
 
-// turn walks the columns so that the source runs forward: if it runs backwards, the destination
-// does.
+// turn reverses columns so that the source runs forward: if it runs backwards, the destination
+// will instead.
 func (x *tileAxes) turn() {
 	if x.axes[x.near.Unit].S > 0 {
 		return
@@ -80,15 +80,15 @@ func (x *tileAxes) turn() {
 	}
 }
 
-// oneBlock reports whether columns are few bytes each, and neighbours in the destination: a
-// block, which columns along other axes as well would tear apart.
+// oneBlock reports whether columns are few bytes each, and neighbours in the destination: a block,
+// which columns along further axes would split.
 func (x *tileAxes) oneBlock() bool {
 	near, column := &x.axes[x.near.Unit], x.j.all*int64(x.dBits/8)
 	return kernels.ScatterRows != nil && !x.packed && nest.Magnitude(near.D) == column && column <= blockColumn && near.N*column >= leastBlock
 }
 
-// onLines reports whether from column to column, of a transpose by vectors, the destination
-// goes from one place in a line to the same place in another.
+// onLines reports whether columns of a transpose by vectors have the same position in lines of the
+// destination.
 func (x *tileAxes) onLines() bool {
 	steps := int64(0)
 	for _, k := range x.i.axes[:x.i.n] {
@@ -97,10 +97,9 @@ func (x *tileAxes) onLines() bool {
 	return !x.packed && steps%cacheLine == 0
 }
 
-// placed returns how many columns a placed tile has, about most at the most. It has
-// whole runs of columns: of those over the inner axes. As many make whole lines of the
-// source, so that no line is in two tiles; if these are too many, each tile has about the same
-// number of runs.
+// placed returns the number of columns of a placed tile, at most about most. The tile has whole
+// runs of columns along the inner axes, as many as form whole lines of the source, so that no line
+// is in two tiles; if these are too many, each tile has about the same number of runs.
 func (x *tileAxes) placed(most int64) int64 {
 	line, run := cacheLine*8/int64(x.dBits), x.i.in
 	if unit := line * run / min(line, run&-run); unit <= most {
@@ -111,10 +110,9 @@ func (x *tileAxes) placed(most int64) int64 {
 	return (x.i.all/run + tiles - 1) / tiles * run
 }
 
-// long returns the sides of a tile that is written past the caches. What counts
-// then are the prefetchers, which gain by long rows of the source. Where rows of the
-// destination share lines, longer ones share fewer. Small copies have many small tiles,
-// which keep all workers busy.
+// long returns the sides of a tile that is written past the caches. What matters then are the
+// prefetchers, which benefit from long rows of the source. Where rows of the destination share
+// lines, longer rows share fewer. Small copies have many small tiles, which keep all workers busy.
 func (x *tileAxes) long() (columns, rows int64) {
 	line := cacheLine * 8 / int64(x.dBits)
 	long, few := int64(2048), line
@@ -127,7 +125,7 @@ func (x *tileAxes) long() (columns, rows int64) {
 	return columns, min(x.j.all, room/columns, tileRows)
 }
 
-// tabulate sets a table to the offsets of the first n indices over a side's axes.
+// tabulate sets a table to the offsets of the first n indices of a side's axes.
 func (s *tileSide) tabulate(to *[]int64, n int64, p *pair, step func(*axis) int64) {
 	tab := slices.Grow((*to)[:0], int(n))[:n]
 	*to = tab

@@ -8,31 +8,31 @@ import (
 )
 
 const (
-	// leastSide and leastPackedSide are the fewest rows and columns, in elements, for
-	// which tiles pay: the second for elements below a byte, where both sides must
-	// fill words. A transpose with a shorter side is of kind general.
+	// leastSide and leastPackedSide are the fewest rows and columns, in elements, for which
+	// tiles pay off; the second is for elements below a byte, where both sides must fill
+	// words. A transpose with a shorter side is of kind general.
 	leastSide, leastPackedSide = 4, 16
-	// nearTile is the size of a tile, in bytes, where the destination is written in
-	// sequence: with the lines of both sides that it touches, it stays in L1.
+	// nearTile is the size of a tile, in bytes, where the destination is written in sequence:
+	// with the lines of both sides that it touches, it stays in L1.
 	nearTile = 16 << 10
-	// farTile is the size where rows of the destination lie apart. Memory is slow at
-	// starting anew, so runs are longer; the tile stays in L2.
+	// farTile is the size where rows of the destination are apart. Memory is slow to start new
+	// runs, so runs are longer; the tile stays in L2.
 	farTile = 256 << 10
-	// farTileRun is about the length of these runs: whole rows up to it are written
-	// in sequence.
+	// farTileRun is the approximate length of these runs: whole rows up to this length are
+	// written in sequence.
 	farTileRun = 1 << 10
-	// tileRows and tileCols are the most rows and columns of a tile. A pass over rows
-	// touches a cache line for every column, which L1 must hold.
+	// tileRows and tileCols are the most rows and columns of a tile. A pass over rows touches
+	// one cache line per column, and L1 must hold these lines.
 	tileRows, tileCols = 1024, 256
-	// blockColumn is the most bytes of a column, and leastBlock the fewest bytes of such columns
-	// side by side, that stay a block: see oneBlock.
+	// blockColumn is the most bytes of a column that stays in a block, and leastBlock the
+	// fewest bytes of neighbouring columns: see oneBlock.
 	blockColumn, leastBlock = 8, 128
-	// placedCols is the most columns of a tile whose rows in the destination have a table.
+	// placedCols is the most columns of a tile whose destination rows have a table.
 	placedCols = 1024
-	// tileRun is the run, in bytes, from which a tile gains nothing by another axis.
+	// tileRun is the run, in bytes, from which a tile gains nothing from another axis.
 	tileRun = 256
-	// fewRows is the most rows of the source that are read side by side, an element
-	// each, into a row of the destination.
+	// fewRows is the most rows of the source that are read side by side, one element each,
+	// into a row of the destination.
 	fewRows = 64
 )
 
@@ -48,16 +48,16 @@ const (
 // the source.
 type tile struct {
 	iIn, jIn int64
-	dTab     []int64 // tileCols at the most, of tiles that are not placed; the memory is reused
+	dTab     []int64 // at most tileCols, for tiles that are not placed; the memory is reused
 	sTab     []int64
 	dStep    int64 // between rows in the destination; 0: it varies
 	sStep    int64 // between rows in the source; 0: it varies
 	crowded  bool  // these fall into few sets of L1
 	stride   int64 // between rows in the buffer
-	sMost    int64 // the highest of sTab
-	sRest    int64 // the highest of those that the last tile along b has
+	sMost    int64 // the highest entry of sTab
+	sRest    int64 // the highest entry for the last tile along b
 	reach    int64 // from the source's first element to the end of its highest one
-	placed   bool  // rows of the destination are on lines, but not evenly apart
+	placed   bool  // rows of the destination have a common position in lines, but varying distances
 
 	width   int64            // of an element, in bytes
 	kernels *simd.Transposer // for it
@@ -65,7 +65,7 @@ type tile struct {
 	runs    runs
 }
 
-// noTiles says why tiles do not pay, "" if they may.
+// noTiles says why tiles do not pay off, "" if they may.
 func (j *job) noTiles() refusal {
 	switch {
 	case !j.near.Dense:
@@ -85,12 +85,13 @@ func (j *job) noTiles() refusal {
 }
 
 // tileCost is the cost of tiles with so many elements for each pair of indices along a and b. The
-// smaller a tile, the more terms a block may have that is faster.
+// smaller the tile, the more terms a block can have and still be faster.
 func (j *job) tileCost(inner int64) int64 {
 	return permutedTile*8/(j.a.N*j.b.N*inner*int64(j.dBits)) + 1
 }
 
-// planTile plans tiles between the innermost axis and another one, where the source is dense.
+// planTile plans tiles between the innermost axis and another axis along which the source is
+// dense.
 func planTile(j *job, _ int64) (mover, int64, refusal) {
 	x := tileAxes{pair: &j.pair}
 	x.grow()
@@ -110,9 +111,9 @@ type tileCut uint8
 
 const (
 	nearTiles tileCut = iota // written through the caches
-	fewTiles                 // the same, in a loop over few rows of the source, without a buffer
-	longTiles                // long ones, written past the caches
-	runTiles                 // long ones with all columns, whose rows are in short runs of the source
+	fewTiles                 // the same, with a loop over few source rows instead of a buffer
+	longTiles                // long tiles, written past the caches
+	runTiles                 // long tiles with all columns; rows are in short runs of the source
 )
 
 // plan cuts the axes into tiles.
@@ -124,7 +125,7 @@ func (t *tile) plan(j *job, x *tileAxes) tileCut {
 	j.a, j.b = j.axes[x.i.last()], j.axes[x.j.last()]
 	t.iIn, t.jIn = x.i.in, x.j.in
 	if how == runTiles {
-		// All columns are in a tile, and so is an axis along which the runs go on.
+		// A tile has all columns, and an axis along which the runs extend.
 		j.a, t.iIn, iSide = axis{N: 1}, x.i.all, x.i.all
 		if k := x.nearest(); k >= 0 {
 			x.use(k)
@@ -140,12 +141,12 @@ func (t *tile) plan(j *job, x *tileAxes) tileCut {
 		}
 	}
 	blkA, blkB := max(1, iSide/t.iIn), max(1, jSide/t.jIn)
-	// Whole cache lines and whole words, where there are several blocks.
+	// Whole cache lines and whole words, if there are several blocks.
 	j.cut(roundDown(blkA, j.a.N, t.iIn), roundDown(blkB, j.b.N, t.jIn))
 	t.tabulate(j, x)
 	run := (t.jIn*j.blkB*w + 7) / 8
 	if t.stride = apart(run); plain && joined && t.dStep == run {
-		t.stride = run // a small tile: it goes out as one
+		t.stride = run // a small tile: it is written as one
 	}
 	if how == runTiles {
 		t.runs.plan(j, t, x.i.all*w/8)
@@ -153,7 +154,7 @@ func (t *tile) plan(j *job, x *tileAxes) tileCut {
 	return how
 }
 
-// sides returns how many columns and rows a tile has.
+// sides returns the numbers of columns and rows of a tile.
 func (t *tile) sides(j *job, x *tileAxes, plain, joined bool) (iSide, jSide int64, how tileCut) {
 	w, iAll, jAll := int64(j.dBits), x.i.all, x.j.all
 	// Single bytes are transposed in words; for others, a buffer costs more than it saves.
@@ -191,7 +192,7 @@ func (t *tile) sides(j *job, x *tileAxes, plain, joined bool) (iSide, jSide int6
 	return iSide, min(jAll, room/iSide, tileRows), nearTiles
 }
 
-// tabulate sets the tables, and what is known of their offsets.
+// tabulate sets the tables and the properties of their offsets.
 func (t *tile) tabulate(j *job, x *tileAxes) {
 	cols := t.iIn * j.blkA
 	if !t.placed {
@@ -209,7 +210,7 @@ func (t *tile) tabulate(j *job, x *tileAxes) {
 	}
 }
 
-// mover returns what moves the tiles, of a job of kind transpose.
+// mover returns the mover of the tiles of a job of kind transpose.
 func (t *tile) mover(j *job, how tileCut) mover {
 	if j.packed {
 		switch {
@@ -239,8 +240,8 @@ func (t *tile) mover(j *job, how tileCut) mover {
 // that a column does not fall into one set of the cache.
 func apart(run int64) int64 { return (run+cacheLine-1)&^(cacheLine-1) | cacheLine }
 
-// holds reports whether the source has n elements of every row of a tile of so many rows
-// from one on, so that they may be read.
+// holds reports whether the source has n elements of each of a tile's rows from one on, so that
+// they may be read.
 func (t *tile) holds(at, n, rows int64) bool {
 	most := t.sMost
 	if rows < int64(len(t.sTab)) {
@@ -257,8 +258,8 @@ func step(tab []int64) int64 {
 	return 0
 }
 
-// evenly returns how many offsets from the first one on are as far apart as the first
-// two, and that distance.
+// evenly returns how many offsets, from the first one on, have the same distance as the first two,
+// and that distance.
 func evenly(tab []int64) (n, by int64) {
 	if n = int64(len(tab)); n < 2 {
 		return n, 0
@@ -272,7 +273,7 @@ func evenly(tab []int64) (n, by int64) {
 	return n, by
 }
 
-// roundDown makes a block of more than 32 elements that does not cover its axis a
+// roundDown rounds a block of more than 32 elements that does not cover its axis down to a
 // multiple of 32.
 func roundDown(blk, n, in int64) int64 {
 	if blk < n && in == 1 && blk > 32 {
@@ -281,8 +282,8 @@ func roundDown(blk, n, in int64) int64 {
 	return blk
 }
 
-// buffered returns the distance of rows of run bytes in the buffer, and whether they
-// are joined: rows that follow one another on both sides are written as one.
+// buffered returns the distance of rows of run bytes in the buffer, and whether they are joined:
+// rows that are consecutive on both sides are written as one.
 func (t *tile) buffered(run int64) (stride int64, joined bool) {
 	if t.dStep == run && (run < cacheLine || run == t.stride) {
 		return run, true
@@ -290,8 +291,8 @@ func (t *tile) buffered(run int64) (stride int64, joined bool) {
 	return t.stride, false
 }
 
-// from returns the offsets of the rows from the i-th on, and the base that they add to.
-// Rows beyond the table dTab are evenly apart.
+// from returns the offsets of the rows from the i-th on, and the base to add. Rows beyond the
+// table dTab are evenly spaced.
 func (t *tile) from(d, i int64) (int64, []int64) {
 	if t.dStep != 0 {
 		return d + i*t.dStep, t.dTab

@@ -7,12 +7,12 @@ import (
 	"github.com/restride/restride/internal/simd"
 )
 
-// A mover of tiles moves one of na by nb (in units of job.a and job.b): it reads dense
-// pieces of source rows, transposes them into a buffer, and writes dense pieces of
-// destination rows from there. So every cache line of either side is visited once,
-// even if the rows fall into few of the cache's sets.
+// A tile mover moves a tile of na by nb (in units of job.a and job.b): it reads dense pieces of
+// source rows, transposes them into a buffer, and writes dense pieces of destination rows from
+// there. So every cache line of either side is visited once, even if the rows fall into few of the
+// cache's sets.
 
-// loopTile moves tiles by loops in Go.
+// loopTile moves tiles with loops in Go.
 type loopTile struct{ *tile }
 
 func (loopTile) name() string { return "tiles in loops" }
@@ -32,8 +32,8 @@ func (t loopTile) move(j *job, d, s, na, nb int64, sc *scratch) {
 	}
 }
 
-// fewTile moves tiles of few rows of the source in a loop, without a buffer: rows of the
-// destination one by one.
+// fewTile moves tiles of few rows of the source in a loop, without a buffer: one row of the
+// destination at a time.
 type fewTile struct{ *tile }
 
 func (fewTile) name() string { return "tiles of few rows in loops" }
@@ -45,8 +45,8 @@ func (t fewTile) move(j *job, d, s, na, nb int64, _ *scratch) {
 	}
 }
 
-// vectorTile moves tiles by vectors. Where rows of the destination are evenly apart,
-// they are written from registers; elsewhere some rows at a time go through a buffer.
+// vectorTile moves tiles with vectors. Rows of the destination that are evenly spaced are written
+// from registers; others go through a buffer, a few at a time.
 type vectorTile struct{ *tile }
 
 func (vectorTile) name() string { return "tiles" }
@@ -62,7 +62,7 @@ func (t vectorTile) move(j *job, d, s, na, nb int64, sc *scratch) {
 	run := nj * size
 	stride, joined := t.buffered(run)
 	most := max(transposeBuffer/stride, least)
-	most = min(most, tileCols) // dTab has no more
+	most = min(most, tileCols) // dTab has no more entries
 	for i := int64(0); i < ni; i += most {
 		n := min(most, ni-i)
 		buf := room(&sc.tile, (max(n, least)+1)*stride+cacheLine)
@@ -126,7 +126,7 @@ func transposeColumns[W word](buf unsafe.Pointer, stride int64, src unsafe.Point
 	transposeRest[W](buf, int64(k)*size, stride, src, s, rows[k:], 0, n)
 }
 
-// transposeRest does columns [from, n) of rows element by element.
+// transposeRest moves columns [from, n) of rows element by element.
 func transposeRest[W word](buf unsafe.Pointer, to, stride int64, src unsafe.Pointer, s int64, rows []int64, from, n int64) {
 	size := int64(unsafe.Sizeof(*new(W)))
 	for _, r := range rows {
@@ -137,9 +137,9 @@ func transposeRest[W word](buf unsafe.Pointer, to, stride int64, src unsafe.Poin
 	}
 }
 
-// Square blocks of small elements are transposed inside 64-bit words: rows of 64/w
-// elements, one word each, exchange halves, then quarters, and so on. It takes
-// log2(64/w) rounds; a mask names the half of a word that is exchanged.
+// Square blocks of small elements are transposed inside 64-bit words: rows of 64/w elements, one
+// word each, exchange halves, then quarters, and so on, in log2(64/w) rounds. A mask selects the
+// half of a word that is exchanged.
 
 // exchange swaps the high lanes of x with the low lanes of y: lanes are shift bits
 // wide, and mask names the low ones.
@@ -222,9 +222,9 @@ func transpose16(buf unsafe.Pointer, to, stride int64, src unsafe.Pointer, s int
 	}
 }
 
-// The same by vectors.
+// The same with vectors.
 
-// transposeBuffer is about the size of the buffer: it stays in L1.
+// transposeBuffer is the approximate size of the buffer: it stays in L1.
 const transposeBuffer = 32 << 10
 
 // transposer returns the kernels for elements of size bytes.
@@ -232,8 +232,8 @@ func transposer(size int64) *simd.Transposer {
 	return &kernels.Transpose[bits.TrailingZeros64(uint64(size))]
 }
 
-// transposeRows writes n columns as rows: 16 bytes or more of both. The last block of
-// rows overlaps the one before.
+// transposeRows writes n columns as rows: at least 16 bytes of both. The last block of rows
+// overlaps the one before.
 func transposeRows(k *simd.Transposer, size int64, dst unsafe.Pointer, d, stride int64, src unsafe.Pointer, s int64, rows []int64, n int64, next ahead) {
 	nj := int64(len(rows))
 	kernel, block := k.Wide, k.Width/size
@@ -248,9 +248,9 @@ func transposeRows(k *simd.Transposer, size int64, dst unsafe.Pointer, d, stride
 	}
 }
 
-// transposePadded is transposeRows for any number of rows and columns. dst has room
-// for 16 bytes after each row, and for 16 bytes of rows more. wide says whether 16
-// bytes of each source row may be read.
+// transposePadded is transposeRows for any number of rows and columns. dst has room for 16 bytes
+// after each row, and for 16 bytes of further rows. wide says whether 16 bytes of each source row
+// may be read.
 func transposePadded(k *simd.Transposer, size int64, dst unsafe.Pointer, stride int64, src unsafe.Pointer, s int64, rows []int64, n int64, wide bool, next ahead, sc *scratch) {
 	least := 16 / size
 	nj := int64(len(rows))

@@ -60,16 +60,16 @@ func driver(l simd.Level, ignored error) string {
 	return s
 }
 
-// processor is the machine's processor with a pool of memory of its own.
+// processor is the machine's processor with its own pool of memory.
 type processor struct {
 	counters backend.Counters // of buffers only
 	pool     *backend.Pool[block]
-	budget   *budget.Budget // of blocks and headers of strings
-	endTrims func()         // no more calls of Trim for want of memory elsewhere
+	budget   *budget.Budget // of blocks and string headers
+	endTrims func()         // no more calls of Trim when memory is short elsewhere
 
 	listing sync.Mutex // guards changes of queues, and sums of their counts
 	queues  atomic.Pointer[[]*queue]
-	ended   device.Stats // by closed queues
+	ended   device.Stats // of closed queues
 
 	mu     sync.Mutex
 	idle   sync.Cond // live has become empty
@@ -77,10 +77,9 @@ type processor struct {
 	closed atomic.Bool
 }
 
-// Open returns a new cpu device, with a pool of its own. It has the abilities
-// [device.HostMemory], [device.HostAdopter], [device.StringAllocator] and [device.Trimmer]; its
-// queues are [device.KernelNamer], [device.Launcher], [device.Recorder] and
-// [device.StringQueue].
+// Open returns a new cpu device with its own pool of memory. It implements [device.HostMemory],
+// [device.HostAdopter], [device.StringAllocator] and [device.Trimmer]; its queues implement
+// [device.KernelNamer], [device.Launcher], [device.Recorder] and [device.StringQueue].
 func Open() (device.Device, error) {
 	info := host()
 	d := &processor{budget: budget.ForDevice(info.ID(), true, info.Memory)}
@@ -93,10 +92,10 @@ func Open() (device.Device, error) {
 	return d, nil
 }
 
-// Info says what the device is.
+// Info describes the device.
 func (d *processor) Info() device.Info { return host() }
 
-// Stats returns the device's counts so far. A long call counts when it is done.
+// Stats returns the device's counts so far. A long call is counted when it is done.
 func (d *processor) Stats() device.Stats {
 	s := d.counters.Stats(d.budget.InUse())
 	d.listing.Lock()
@@ -136,7 +135,8 @@ func (d *processor) freeBlock(b block) error {
 	return b.mapped.Free()
 }
 
-// Trim returns the memory of freed buffers to the system: small blocks to the garbage collector.
+// Trim returns the memory of freed buffers to the system; small blocks are left to the garbage
+// collector.
 func (d *processor) Trim() error {
 	if d.closed.Load() {
 		return layout.Errorf(device.ErrClosed, "Trim", "the cpu device is closed")
@@ -186,25 +186,26 @@ func (d *processor) AllocStrings(n int64) (device.Buffer, error) {
 	return b, nil
 }
 
-// adopt lists a new buffer as live; a closed device gives it back instead.
+// adopt adds a new buffer to the live ones; if the device is closed, it gives the buffer back
+// instead.
 func (d *processor) adopt(m *memory, op string) error {
 	d.mu.Lock()
 	if d.closed.Load() {
 		d.mu.Unlock()
 		d.recycle(m)
-		_ = d.pool.Trim() // Close has done so, but before this block came
+		_ = d.pool.Trim() // Close has done so, but before this block was allocated
 		return layout.Errorf(device.ErrClosed, op, "the cpu device is closed")
 	}
 	if m.next = d.live; m.next != nil {
 		m.next.prev = m
 	}
 	d.live = m
-	d.counters.Allocated(m.statBytes()) // within the lock, behind which Close frees it
+	d.counters.Allocated(m.statBytes()) // within the lock: Close frees the block afterwards
 	d.mu.Unlock()
 	return nil
 }
 
-// giveBack takes the memory of a freed buffer that no call uses.
+// giveBack reclaims the memory of a freed buffer that no call uses.
 func (d *processor) giveBack(m *memory) {
 	d.counters.Freed(m.statBytes())
 	d.recycle(m)
@@ -237,9 +238,8 @@ func (d *processor) recycle(m *memory) {
 	}
 }
 
-// NewQueue returns a queue of the device. The device keeps it, with its plans, until
-// one of them is closed, and Free looks at all queues: programs that make many should
-// close them.
+// NewQueue returns a queue of the device. The device keeps the queue and its plans until either is
+// closed, and Free visits all queues: programs that make many should close them.
 func (d *processor) NewQueue() (device.Queue, error) {
 	if d.closed.Load() {
 		return nil, layout.Errorf(device.ErrClosed, "NewQueue", "the cpu device is closed")
@@ -249,7 +249,7 @@ func (d *processor) NewQueue() (device.Queue, error) {
 	return q, nil
 }
 
-// forget takes a closed queue from the list, and keeps its counts.
+// forget removes a closed queue from the list, and keeps its counts.
 func (d *processor) forget(q *queue) {
 	d.list(func(open []*queue) []*queue {
 		count(&d.ended, &q.done)
@@ -258,7 +258,7 @@ func (d *processor) forget(q *queue) {
 	})
 }
 
-// list changes a copy of the list of queues: fence reads the list without a lock.
+// list replaces the list of queues by a changed copy: fence reads the list without a lock.
 func (d *processor) list(change func([]*queue) []*queue) {
 	d.listing.Lock()
 	defer d.listing.Unlock()
@@ -266,7 +266,7 @@ func (d *processor) list(change func([]*queue) []*queue) {
 	d.queues.Store(&open)
 }
 
-// Close waits for running calls and gives all memory back.
+// Close waits for running calls and releases all memory.
 func (d *processor) Close() error {
 	d.mu.Lock()
 	if d.closed.Swap(true) {
@@ -279,7 +279,7 @@ func (d *processor) Close() error {
 	}
 	d.mu.Unlock()
 	for _, q := range *d.queues.Load() {
-		q.endReplays() // which hold memory
+		q.endReplays() // they hold memory
 	}
 	for _, m := range all {
 		m.retire() // unless Free is doing so

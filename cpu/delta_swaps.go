@@ -9,31 +9,32 @@ import (
 )
 
 const (
-	// swapWords is the most words of a block, and swapRoom those of the blocks that are made
+	// swapWords is the most words of a block, and swapRoom the most words of the blocks moved
 	// at a time, in L1.
 	swapWords, swapRoom = 8, 512
-	// leastSwapRow is the fewest blocks of a row: fewer cost more than their words.
+	// leastSwapRow is the fewest blocks of a row: with fewer, the overhead exceeds the cost of
+	// their words.
 	leastSwapRow = 8
-	// mostInner is the most bits that number the elements of a word, and mostNumber with
-	// those that number the words of a block.
+	// mostInner is the most bits that number the elements of a word, and mostNumber the most
+	// including the bits that number the words of a block.
 	mostInner, mostNumber = 6, 9
-	// swapBytes is the size of a copy below a byte from which this pays.
+	// swapBytes is the size from which this pays off for a copy below a byte.
 	swapBytes = 256
-	// swapWidth is that of the widest element.
+	// swapWidth is the width of the widest element.
 	swapWidth = 16
 )
 
-// deltaSwap exchanges the bits of a mask with those by higher: of the same word, or, where
-// apart is not 0, of the word that is so many before.
+// deltaSwap exchanges the bits of a mask with the bits by higher: of the same word, or, if apart
+// is not 0, of the word apart before.
 type deltaSwap struct {
 	apart, by int
 	mask      uint64
 }
 
-// deltaSwaps moves blocks of up to eight words without kernels, or for fewer bytes than unpacked
-// blocks pay for, where extents are powers of two: the number of an element of such a block is a
-// string of bits, some for each axis, and the copy puts these in another order. A delta swap,
-// within words or of pairs of words, exchanges two.
+// deltaSwaps moves blocks of up to eight words where there are no kernels or too few bytes for
+// unpacked blocks to pay off, and extents are powers of two. The number of an element of such a
+// block is a string of bits, some for each axis, and the copy reorders these bits. A delta swap,
+// within words or between pairs of words, exchanges two of them.
 type deltaSwaps struct {
 	steps    [2 * mostNumber]deltaSwap
 	count    int
@@ -46,7 +47,7 @@ type numberBit struct{ axis, bit int }
 
 func (*deltaSwaps) name() string { return "delta swaps" }
 
-// planDeltaSwaps plans such blocks. They begin with whole bytes.
+// planDeltaSwaps plans such blocks, which must begin with whole bytes.
 func planDeltaSwaps(j *job, limit int64) (mover, int64, refusal) {
 	w := j.dBits
 	switch {
@@ -88,7 +89,7 @@ func planDeltaSwaps(j *job, limit int64) (mover, int64, refusal) {
 			t.add(deltaSwap{0, w << i, elementMask(w, i, -1)})
 		}
 	}
-	// Without a swap, nothing would write.
+	// Without a swap, nothing would be written.
 	if t.count == 0 {
 		return nil, 0, sameOrder
 	}
@@ -102,8 +103,8 @@ func planDeltaSwaps(j *job, limit int64) (mover, int64, refusal) {
 	return t, 1, ""
 }
 
-// inWord lists the bits that number the elements of a word, by the steps of a side. False:
-// these are not neighbours.
+// inWord lists the bits that number the elements of a word, by the steps of a side. False: the
+// elements are not neighbours.
 func (p *pair) inWord(to []numberBit, unit int64, step func(x *axis) int64) bool {
 	for found := 0; found < len(to); {
 		k := p.rank - 1
@@ -125,7 +126,7 @@ func (p *pair) inWord(to []numberBit, unit int64, step func(x *axis) int64) bool
 	return true
 }
 
-// blockExtent returns how much of an axis a block has.
+// blockExtent returns the extent of an axis in a block.
 func blockExtent(axis int, number []numberBit) int64 {
 	n := int64(1)
 	for _, bit := range number {
@@ -136,8 +137,8 @@ func blockExtent(axis int, number []numberBit) int64 {
 	return n
 }
 
-// wholeBlocks reports whether steps from block to block, and the first one, are whole bytes
-// of both sides.
+// wholeBlocks reports whether the first block, and the steps between blocks, are whole bytes on
+// both sides.
 func (p *pair) wholeBlocks(number []numberBit) bool {
 	unit := p.stepBits()
 	odd := p.dOff * unit
@@ -150,8 +151,8 @@ func (p *pair) wholeBlocks(number []numberBit) bool {
 	return odd&7 == 0
 }
 
-// wordsFrom lists where the words of a block begin in the source, from the byte of its first
-// element on. False: within bytes.
+// wordsFrom lists where the words of a block begin in the source, relative to the byte of its
+// first element. False: some begin within bytes.
 func (t *deltaSwaps) wordsFrom(j *job, words, inner []numberBit) bool {
 	unit := j.stepBits()
 	first := j.sOff * unit & 7
@@ -177,7 +178,7 @@ func (t *deltaSwaps) wordsTo(j *job, words []numberBit, backwards func(numberBit
 	})
 }
 
-// place lists the bytes at which words begin, whose numbers have some bits, each of a step.
+// place lists the bytes at which words begin: the words are numbered by bits, each with a step.
 func place(at []int64, first int64, words []numberBit, step func(numberBit) int64) bool {
 	for i := range at {
 		p := first
@@ -192,8 +193,8 @@ func place(at []int64, first int64, words []numberBit, step func(numberBit) int6
 	return true
 }
 
-// order lists the swaps that put a number's bits, those within words, in another order.
-// Those of pairs of words, which cost half as much, come first, as long as there are any.
+// order lists the swaps that reorder the bits of a number within words. Swaps between pairs of
+// words, which cost half as much, come first, as long as there are any.
 func (t *deltaSwaps) order(number, to []numberBit, w int) {
 	for more := true; more; {
 		more = false
@@ -218,8 +219,8 @@ func (t *deltaSwaps) add(step deltaSwap) {
 	t.count++
 }
 
-// elementMask returns the bits of a word's elements in whose numbers one bit is 0 and, unless
-// it is -1, another is 1.
+// elementMask returns the bits of a word's elements whose numbers have one bit at 0 and, unless it
+// is -1, another at 1.
 func elementMask(w, zero, one int) uint64 {
 	var mask uint64
 	for e := range 64 / w {
@@ -230,7 +231,7 @@ func elementMask(w, zero, one int) uint64 {
 	return mask
 }
 
-// aroundBlocks leaves loops over blocks. False: they have short rows of these only.
+// aroundBlocks reduces the loops to loops over blocks. False: these would have short rows.
 func (p *pair) aroundBlocks(number []numberBit) bool {
 	var around [maxAxes]axis
 	n := 0
@@ -271,7 +272,7 @@ func (t *deltaSwaps) move(j *job, d, s, na, nb int64, sc *scratch) {
 	}
 }
 
-// planes are words of blocks that are a step apart, the first block at an offset.
+// planes are words of blocks that are a step apart, with the first block at an offset.
 type planes struct {
 	p           unsafe.Pointer
 	at          [swapWords]int64
@@ -281,7 +282,7 @@ type planes struct {
 // word returns the address of a word of the first block.
 func (p *planes) word(i int) *byte { return ptr(p.p, p.first+p.at[i]) }
 
-// swap makes n blocks: the first swap reads the source, the last one writes the destination.
+// swap moves n blocks: the first swap reads the source, the last one writes the destination.
 func (t *deltaSwaps) swap(to, from, buffer *planes, n int64) {
 	for i := range t.steps[:t.count] {
 		step, d, s := &t.steps[i], buffer, buffer
@@ -322,7 +323,7 @@ func swapWithin(dst *byte, d int64, src *byte, s, n int64, step *deltaSwap) {
 	}
 }
 
-// swapPairs swaps between n words and as many others.
+// swapPairs swaps between n words and n others.
 func swapPairs(dx, dy *byte, d int64, sx, sy *byte, s, n int64, step *deltaSwap) {
 	by, mask := step.by&63, step.mask
 	toX, toY, fromX, fromY := unsafe.Pointer(dx), unsafe.Pointer(dy), unsafe.Pointer(sx), unsafe.Pointer(sy)

@@ -1,5 +1,5 @@
-// Package cpu is the embedded device: the machine's own processor and memory.
-// It needs no driver, is there on every machine, and is the one device that
+// Package cpu is the built-in device: the machine's own processor and memory.
+// It needs no driver, exists on every machine, and is the only device that
 // holds strings.
 //
 //	import _ "github.com/restride/restride/cpu" // device.Open("cpu") works
@@ -10,15 +10,14 @@
 //
 // # Queues
 //
-// A queue carries a call out before it returns, in the calling goroutine, with
-// workers where there is much to move: a legitimate form of the asynchronous
-// contract, in which every event is done when it is recorded and Wait waits for
-// nothing but calls of other goroutines. Calls of several goroutines on one queue
-// follow one another; queues run side by side.
-// A capture (device.Recorder) keeps calls with their plans; each run of it carries them all out,
-// also those after one that fails.
+// A queue executes each call before the call returns, in the calling goroutine, with
+// workers for large calls. This is a valid form of the asynchronous contract: every
+// event is done when it is recorded, and Wait waits only for calls of other goroutines.
+// Calls of several goroutines on one queue run one after the other; queues run
+// concurrently. A capture (device.Recorder) keeps calls with their plans; each run of it
+// executes them all, even after one fails.
 //
-// Kernels of the user's are Go functions ([Kernel]), which run like other calls, in order.
+// User kernels are Go functions ([Kernel]), which run in order like other calls.
 //
 // Elements below a byte that share a byte are not independent memory: two
 // queues must not write them at the same time.
@@ -30,13 +29,13 @@
 //
 //	dense        one dense run on both sides
 //	rows         dense rows on both sides
-//	transpose    the source is dense along another axis: tiles, by way of registers or L1
+//	transpose    the source is dense along another axis: tiles, through registers or L1
 //	reversed     the source's row runs backwards
 //	broadcast    the source's row is one element
 //	strided      elements a step apart along the innermost axis, on either side
 //	general      anything else, element by element in square blocks at worst
 //	bits.*       the same below a byte
-//	bits.convert any conversion: in place, or by way of buffers in L1
+//	bits.convert any conversion: in place, or through buffers in L1
 //
 // Planners (plan.go) are asked in order. Each returns a mover and its cost, or says why not; the
 // cheapest mover moves the blocks of the copy. Queue.KernelName names it, with the width of an
@@ -48,19 +47,19 @@
 //	permutation       short axes: vectors of permuted bytes     permute.go
 //	delta swaps       the same within words, by bits of indices delta_swaps.go
 //	turned words      the same by rotations and masks           turned_words.go
-//	unpacked blocks   short axes below a byte, by way of bytes  unpacked_blocks.go, nibble_blocks.go
+//	unpacked blocks   short axes below a byte, through bytes    unpacked_blocks.go, nibble_blocks.go
 //	conversion        between types                             convert_*.go
 //	bit rows          rows of elements below a byte             bits_rows.go
 //	rows              rows of dense elements                    copy_rows.go
 //	elements          elements a step apart                     copy_elements.go, copy_shuffles.go
 //
-// The files take_*.go have copies by index.
+// The files take_*.go implement copies by index.
 //
 // Vector kernels (package internal/simd) move blocks where the processor has AVX2,
 // AVX-512 or NEON, and loops in Go elsewhere; the environment variable RESTRIDE_SIMD
 // (go, avx2, avx512 or neon) selects a lower level. Large results are written past the
 // caches. Workers share large calls, and a queue keeps the plans of its small ones.
-// KERNELS.md beside this file has the methods and the thresholds from which they are used.
+// KERNELS.md in this directory describes the methods and their thresholds.
 //
 // Memory is moved, never interpreted, except by conversions: the loops in Go do not
 // depend on the machine's byte order. Memory is little-endian by the contract of package

@@ -14,8 +14,8 @@ import (
 // What a call ran, and why.
 
 // KernelName returns the class of a copy, and the kernel that did it: the mover, and the width in
-// bits of the elements that it moved (see the package's description). A copy whose plan is not kept
-// any more is planned. Of a copy that Copy refuses, both are empty.
+// bits of the elements that it moved (see the package's description). A copy whose plan was
+// dropped is planned again. If Copy refuses the copy, both are empty.
 func (q *queue) KernelName(dst, src device.Operand) (class, name string) {
 	if backend.CheckCopy(&dst, &src) != nil {
 		return "", ""
@@ -46,17 +46,17 @@ func (q *queue) KernelName(dst, src device.Operand) (class, name string) {
 	return j.kernel().names()
 }
 
-// ran is what one of the latest long calls ran, which keeps no plan.
+// ran is the kernel of a recent long call, which keeps no plan.
 type ran struct {
 	form    form
 	layouts plankey.Key
 	kernel  kernel
 }
 
-// mostRan is how many long calls are kept.
+// mostRan is the number of long calls that are kept.
 const mostRan = 8
 
-// keepRan keeps what a call ran in the place of the oldest one.
+// keepRan replaces the oldest entry with the kernel of a call.
 func (q *queue) keepRan(j *job, f *form, dst, src *layout.Layout) {
 	x := &q.ran[q.nextRan%mostRan]
 	q.nextRan++
@@ -65,11 +65,11 @@ func (q *queue) keepRan(j *job, f *form, dst, src *layout.Layout) {
 	x.kernel = j.kernel()
 }
 
-// kernel is what did a job. Its names are made for those who ask.
+// kernel describes what executed a job. Its names are made on demand.
 type kernel struct {
 	class   string // of a copy, else the operation
 	mover   string // "": there is nothing to do
-	bits    int    // of an element that it writes
+	bits    int    // of a written element
 	strings bool
 }
 
@@ -96,9 +96,9 @@ func (k kernel) names() (class, name string) {
 	return k.class, strings.ReplaceAll(k.mover, " ", "-") + "." + strconv.Itoa(k.bits)
 }
 
-// Explain says how a copy, conversion or fill (whose src is dst) is carried out, and why, without
-// buffers: these lie at multiples of 16 bytes. Workers that share a copy below a byte plan each part
-// of it separately.
+// Explain says how a copy, conversion or fill (whose src is dst) is executed, and why, without
+// buffers: it assumes addresses that are multiples of 16 bytes. Workers that share a copy below a
+// byte plan each part of it separately.
 func (q *queue) Explain(op string, dst, src device.Operand, how device.Rounding) (backend.Explanation, error) {
 	f := form{op: opCopy, align: 16, dst: dst.Type, src: src.Type}
 	switch {
@@ -114,8 +114,8 @@ func (q *queue) Explain(op string, dst, src device.Operand, how device.Rounding)
 	return explain(&f, &dst.Layout, &src.Layout), nil
 }
 
-// explain has the answers of all planners to a checked call, in the order in which they are asked:
-// the last offer is chosen.
+// explain returns the answers of all planners to a checked call, in the order in which they are
+// asked: the last offer is chosen.
 func explain(f *form, dst, src *layout.Layout) backend.Explanation {
 	e := backend.Explanation{Unit: "terms of a permutation for each block", Candidates: []backend.Candidate{}}
 	j := new(job)

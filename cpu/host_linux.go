@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// hostName returns the processor's name, "" if the system does not tell.
+// hostName returns the processor's name, or "" if the system does not report it.
 func hostName() string {
 	text, err := os.ReadFile("/proc/cpuinfo")
 	if err != nil {

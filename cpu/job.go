@@ -7,16 +7,16 @@ import (
 	"github.com/restride/restride/internal/simd"
 )
 
-// job is a copy made ready to run: a pair, loops over its blocks, and what moves each.
+// job is a copy ready to run: a pair, loops over its blocks, and the mover of each block.
 type job struct {
 	pair
 	grid
 	mover   mover
 	memory  movers // of the mover
 	follows bool   // the mover reads scratch.next
-	ran     string // the mover of a job that workers divided among jobs of their own
+	ran     string // the mover of a job that workers divided into their own jobs
 
-	// Of a job that is shared; parts and columns of one below a byte.
+	// For a shared job; parts and columns for one below a byte.
 	parts   parts
 	columns columns
 	share   share
@@ -31,26 +31,25 @@ func (j *job) release() {
 	jobs.Put(j)
 }
 
-// grid is outer loops around blocks of two axes, a and b, where b is the destination's
-// innermost.
+// grid is outer loops around blocks of two axes, a and b, where b is the destination's innermost.
 type grid struct {
 	a, b       axis
 	outer      [maxAxes]axis // the other axes, outermost first
 	nOut       int
 	blkA, blkB int64 // extents of a block along a and b
 	numA, numB int64 // blocks along a and b
-	units      int64 // blocks in all
+	units      int64 // total blocks
 }
 
 // cut divides a and b into blocks of the given extents.
 func (g *grid) cut(blkA, blkB int64) {
 	if blkB > 64 && blkB < g.b.N {
-		blkB &^= 63 // so that blocks of one row share as few words as can be
+		blkB &^= 63 // so that blocks of one row share as few words as possible
 	}
 	g.divide(blkA, blkB)
 }
 
-// divide is cut into blocks of just these extents.
+// divide is cut with exactly these extents.
 func (g *grid) divide(blkA, blkB int64) {
 	g.blkA, g.blkB = min(blkA, g.a.N), min(blkB, g.b.N)
 	g.numA = (g.a.N + g.blkA - 1) / g.blkA
@@ -61,8 +60,8 @@ func (g *grid) divide(blkA, blkB int64) {
 	}
 }
 
-// seek returns the indices of a block along a and b, and how far the outer axes, whose indices
-// it sets, lead to it.
+// seek returns the indices of a block along a and b, and the offsets of the outer axes, whose
+// indices it sets.
 func (g *grid) seek(unit int64, sc *scratch) (ai, bi, d, s int64) {
 	if unit == 0 {
 		clear(sc.index[:g.nOut]) // divisions take as long as a small block
@@ -82,8 +81,7 @@ func (g *grid) seek(unit int64, sc *scratch) (ai, bi, d, s int64) {
 	return ai, bi, d, s
 }
 
-// next returns where the source of the block after that of some indices begins; after the
-// last one, the block itself.
+// next returns where the next block begins in the source; after the last one, the block itself.
 func (g *grid) next(s, ai, bi int64, sc *scratch) int64 {
 	switch {
 	case bi+1 < g.numB:
@@ -101,34 +99,34 @@ func (g *grid) next(s, ai, bi int64, sc *scratch) int64 {
 	return s + ai*g.blkA*g.a.S + bi*g.blkB*g.b.S
 }
 
-// scratch is the memory that a goroutine needs for itself.
+// scratch is a goroutine's own memory.
 type scratch struct {
 	index       [maxAxes]int64
 	stage       []byte // grown by room
 	tile        []byte
-	dense       []byte          // rows of a tile that become one
-	rows        [tileRows]int64 // offsets in bytes, of a tile below a byte
+	dense       []byte          // rows of a tile that are joined
+	rows        [tileRows]int64 // byte offsets, for a tile below a byte
 	cols        [tileCols]int64
-	staged      [tileRows]int64 // of these rows, where they were brought together
+	staged      [tileRows]int64 // of these rows after gathering
 	bits        [tileRows]int64 // their offsets in bits
-	more        [16]int64       // rows, where a kernel wants more than there are
-	spread      []byte          // the source's elements below a byte, at a byte each
+	more        [16]int64       // rows, where a kernel needs more than there are
+	spread      []byte          // the source's elements below a byte, one per byte
 	wide        []byte          // the destination's
-	floats      []byte          // of a conversion by way of float32
-	values      []byte          // of a scaling
-	local       []byte          // of a block of a user's kernel
+	floats      []byte          // for a conversion through float32
+	values      []byte          // for a scaling
+	local       []byte          // for a block of a user's kernel
 	terms       *simd.Terms
 	choices     *simd.Choices
-	conversions [sideCount]converter // of a scaling's terms
-	tileRows    int64                // how many the tile has that is being done: see tile.holds
-	next        int64                // where the next block begins in the source, to fetch it
-	sub         *job                 // its part of a job below a byte
+	conversions [sideCount]converter // for a scaling's terms
+	tileRows    int64                // of the current tile: see tile.holds
+	next        int64                // start of the next block in the source, to prefetch it
+	sub         *job                 // the goroutine's part of a job below a byte
 	unpacked    *unpackedWork
 }
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
 
-// room returns a buffer of at least n bytes, kept in *b for the next time.
+// room returns a buffer of at least n bytes, kept in *b for reuse.
 func room(b *[]byte, n int64) unsafe.Pointer {
 	if int64(len(*b)) < n {
 		*b = makeBlock(n).mem
@@ -136,11 +134,11 @@ func room(b *[]byte, n int64) unsafe.Pointer {
 	return unsafe.Pointer(unsafe.SliceData(*b))
 }
 
-// part does the blocks [lo, hi): along b first, then along a, then over the outer
-// axes. That is the order of the destination, mostly.
+// part moves the blocks [lo, hi): along b first, then along a, then over the outer axes. That is
+// mostly the destination's order.
 func (j *job) part(lo, hi int64, sc *scratch) {
 	if j.units == 1 {
-		sc.next = j.sOff // there is none
+		sc.next = j.sOff // none so far
 		j.mover.move(j, j.dOff, j.sOff, j.blkA, j.blkB, sc)
 		j.fence()
 		return
@@ -206,8 +204,8 @@ func (j *job) execute() {
 	j.shareOut(j, n, j.units, j.grain(n), sc)
 }
 
-// grain is grainOf; past the caches four times as much, where there is enough for all: what
-// is fetched for another goroutine is late.
+// grain is grainOf; past the caches four times as much, if that is enough for all goroutines: data
+// prefetched for another goroutine arrives late.
 func (j *job) grain(goroutines int) int64 {
 	grain := grainOf(j.units, j.bytes, goroutines)
 	if j.past {

@@ -11,8 +11,9 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// Kernel makes a kernel of the user's from a Go function, for Launch of cpu devices' queues
-// (device.Launcher). f has the kernel's parameters, and returns what runs once for each block:
+// Kernel turns a Go function into a user kernel for Launch on cpu devices' queues
+// (device.Launcher). f has the kernel's parameters, and returns a function that runs once for
+// each block:
 //
 //	func(y []float32, by float32, x []float32, offset, n, step int) func(cpu.Block)
 //
@@ -24,17 +25,17 @@ import (
 //	a number        int8 to uint64, int, uint, float32 or float64
 //	struct, array   by value
 //
-// where T, fields and elements are numbers of a fixed width, also complex ones, or structs or
-// arrays of these; an address that is not aligned for T is device.ErrInvalid. [Local] returns the
-// memory of device.Local arguments, which fill no parameter, as in CUDA.
+// where T, fields and elements are numbers of a fixed width (including complex numbers), or
+// structs or arrays of these; an address that is not aligned for T is device.ErrInvalid. [Local]
+// returns the memory of device.Local arguments, which have no parameter, as in CUDA.
 //
 // A panic of f or of its function ends the launch: Launch, or Run of the replay, returns
 // device.ErrInvalid with the kernel's name, the block, the panic and its place in the source;
-// what was written until then stays. Slices must not be used after the launch. f must not call
-// the queue that runs it, close that, or close the kernel or the device: it would wait for itself.
+// data written before the panic stays. Slices must not be used after the launch. f must not call
+// or close the queue that runs it, nor close the kernel or the device: it would wait for itself.
 //
-// Another type of f is device.ErrInvalid. The kernel runs on every cpu device. Its Close waits for
-// launches; replays keep it.
+// For any other type of f, the error is device.ErrInvalid. The kernel runs on every cpu device.
+// Its Close waits for launches; replays keep it.
 func Kernel(name string, f any) (device.Kernel, error) {
 	k := &kernelFunc{Kernel: arguments.Kernel{Name: name, SizesShared: true}, f: reflect.ValueOf(f)}
 	refuse := func(format string, args ...any) (device.Kernel, error) {
@@ -57,15 +58,15 @@ func Kernel(name string, f any) (device.Kernel, error) {
 	return k, nil
 }
 
-// Block is a block of a launch: its place in the grid, and how many blocks and threads there are
-// along x, y and z.
+// Block is a block of a launch: its place in the grid, and the numbers of blocks and threads along
+// x, y and z.
 type Block struct {
 	At, Grid, Size [3]int
 	local          []byte
 }
 
-// Local returns a block's local memory as far as it has whole elements: in all, the bytes of the
-// launch's device.Local arguments. Other blocks may have used it before.
+// Local returns a block's local memory, rounded down to whole elements: the total bytes of the
+// launch's device.Local arguments. Earlier blocks may have used it.
 func Local[T any](b Block) []T {
 	t := reflect.TypeFor[T]()
 	if !isPlain(t) {
@@ -97,7 +98,8 @@ func (k *kernelFunc) Close() error {
 	return nil
 }
 
-// parameterOf describes a parameter of a type; one without a kind cannot be an argument's.
+// parameterOf describes a parameter of a type; if it has no kind, the type cannot be a
+// parameter's.
 func parameterOf(t reflect.Type) arguments.Parameter {
 	p := arguments.Parameter{Type: t.String(), Bytes: int(t.Size())}
 	switch kind := t.Kind(); {
@@ -113,7 +115,8 @@ func parameterOf(t reflect.Type) arguments.Parameter {
 	return p
 }
 
-// isPlain reports whether any bytes are a value of a type that has the same size everywhere.
+// isPlain reports whether any bytes are a valid value of a type, and its size is the same
+// everywhere.
 func isPlain(t reflect.Type) bool {
 	if t.Size() == 0 {
 		return false

@@ -19,10 +19,10 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// mostLocal bounds the local memory of a block, in bytes: GPUs have less.
+// mostLocal bounds a block's local memory, in bytes: GPUs have less.
 const mostLocal = 1 << 20
 
-// aloneTime is how long a launch runs before it wakes workers.
+// aloneTime is the time that a launch runs before it wakes workers.
 const aloneTime = 20 * time.Microsecond
 
 // Launch runs a kernel that Kernel made.
@@ -61,7 +61,7 @@ type launch struct {
 	args   []reflect.Value
 	block  Block // the first one
 	blocks int64
-	local  int64 // bytes of a block
+	local  int64 // per block
 	f      func(Block)
 	share  share
 	failed atomic.Pointer[error] // the first failure
@@ -76,7 +76,7 @@ func (q *queue) newLaunch(k *kernelFunc, bound *arguments.Launch) (*launch, []re
 	for i := range 3 {
 		l.block.Grid[i], l.block.Size[i] = int(bound.Grid[i]), int(bound.Block[i])
 		hi, lo := bits.Mul64(uint64(l.blocks), uint64(bound.Grid[i]))
-		if hi > 0 || lo > math.MaxInt64/2 || l.block.Grid[i] < 0 || l.block.Size[i] < 0 { // of 32 bits
+		if hi > 0 || lo > math.MaxInt64/2 || l.block.Grid[i] < 0 || l.block.Size[i] < 0 { // int32 overflow
 			return nil, nil, layout.Errorf(device.ErrInvalid, "", "a grid of %d by %d by %d blocks has too many", bound.Grid[0], bound.Grid[1], bound.Grid[2])
 		}
 		l.blocks = int64(lo)
@@ -101,7 +101,7 @@ func (q *queue) newLaunch(k *kernelFunc, bound *arguments.Launch) (*launch, []re
 	return l, all, nil
 }
 
-// sliceOf returns memory as a slice of a type.
+// sliceOf returns memory as a slice of the given type.
 func sliceOf(t reflect.Type, role string, m region) (reflect.Value, error) {
 	of := t.Elem()
 	switch {
@@ -113,7 +113,7 @@ func sliceOf(t reflect.Type, role string, m region) (reflect.Value, error) {
 	return reflect.SliceAt(of, m.base, int(m.size/int64(of.Size()))).Convert(t), nil
 }
 
-// valueOf returns a value of a type from its bytes: a number's are little-endian.
+// valueOf returns a value of a type from its bytes: numbers are little-endian.
 func valueOf(t reflect.Type, raw []byte) reflect.Value {
 	x := reflect.New(t).Elem()
 	var number [8]byte
@@ -137,7 +137,7 @@ func valueOf(t reflect.Type, raw []byte) reflect.Value {
 
 func (l *launch) release() {}
 
-// perform runs the first blocks alone, and shares the rest if they were not brief.
+// perform runs the first blocks alone, and shares the rest if they took long.
 func (l *launch) perform(sc *scratch) (int64, error) {
 	l.failed.Store(nil)
 	l.begin()
@@ -161,7 +161,7 @@ func (l *launch) perform(sc *scratch) (int64, error) {
 	return 0, nil
 }
 
-// rest is the work that the blocks from a number on are.
+// rest is the work of the blocks from a number on.
 type rest struct {
 	*launch
 	from int64
@@ -169,7 +169,7 @@ type rest struct {
 
 func (r *rest) part(lo, hi int64, sc *scratch) { r.launch.part(r.from+lo, r.from+hi, sc) }
 
-// begin calls the user's function for the one that runs blocks.
+// begin calls the user's function, for the goroutine that runs blocks.
 func (l *launch) begin() {
 	over := false
 	defer l.catch("before its blocks", &over, nil)
@@ -199,7 +199,7 @@ func (l *launch) part(lo, hi int64, sc *scratch) {
 	over = true
 }
 
-// catch is deferred around calls of the user's functions, which may panic or end the goroutine.
+// catch is deferred around calls of user functions, which may panic or end the goroutine.
 func (l *launch) catch(where string, over *bool, block *[3]int) {
 	if *over {
 		return
@@ -219,7 +219,7 @@ func (l *launch) fail(format string, args ...any) {
 	l.failed.CompareAndSwap(nil, &err)
 }
 
-// panicked returns the place in the source of the panic that the deferred caller handles.
+// panicked returns the source position of the panic that the deferred caller handles.
 func panicked() string {
 	callers := make([]uintptr, 64)
 	frames := runtime.CallersFrames(callers[:runtime.Callers(0, callers)])

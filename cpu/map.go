@@ -8,7 +8,7 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// Map sets the elements of dst to those of table whose numbers src's are.
+// Map looks up each element of src in table and writes the result to dst.
 func (q *queue) Map(dst, src, table device.Operand) error {
 	const op = "Map"
 	if err := q.begin(op); err != nil {
@@ -65,8 +65,8 @@ func readTable(p unsafe.Pointer, table *device.Operand) *[256]uint64 {
 	return all
 }
 
-// prepareMap makes the pair of a checked map that has elements: a conversion by the
-// table, or an unpacking where elements below a byte become bytes.
+// prepareMap sets the pair for a checked map that has elements: a conversion with the table, or an
+// unpacking if elements below a byte become bytes.
 func (p *pair) prepareMap(dst, src *device.Operand, table *[256]uint64) {
 	d, s := dst.Layout, src.Layout
 	layout.Simplify(&d, &s)
@@ -91,8 +91,8 @@ func (p *pair) prepareMap(dst, src *device.Operand, table *[256]uint64) {
 	}
 }
 
-// combine makes a table for runs of elements as wider ones of one from a table for such
-// of so many bits, on both sides.
+// combine returns a table for runs of elements viewed as wider elements, from a table for single
+// elements, whose width is bits on both sides.
 func combine(table *[256]uint64, bits, wide int) *[256]uint64 {
 	if bits == wide {
 		return table

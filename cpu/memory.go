@@ -11,25 +11,25 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// stringSize is the bytes of a string in device.Stats: its header.
+// stringSize is the size of a string in device.Stats: its header.
 const stringSize = 16
 
-// memory is what buffers of bytes and of strings share.
+// memory is the common part of buffers of bytes and of strings.
 type memory struct {
 	dev  *processor // nil: adopted by Wrap
 	size int64      // in bytes or in strings
 
-	// at is the address of the bytes or strings (any, if there are none); nil once Free
-	// was called.
+	// at is the address of the bytes or strings (any address, if there are none); nil after a
+	// call of Free.
 	at    atomic.Pointer[byte]
 	block block    // of a device's buffer of bytes
 	strs  []string // of a buffer of strings
-	done  func()   // of adopted memory: tells its owner; nil: nobody asks
+	done  func()   // of adopted memory: notifies its owner; may be nil
 
-	// uses counts the long calls on the memory. Free lowers it by freed, and whoever
-	// brings it to exactly freed gives the memory back, so Free does not wait for them.
-	// Brief calls are not counted, which would take as long as the rest of them: Free
-	// waits until no queue is in one (processor.fence).
+	// uses counts the long calls on the memory. Free lowers it by freed, and the call that
+	// lowers it to exactly freed gives the memory back, so Free does not wait for long calls.
+	// Brief calls are not counted, because that would take as long as the rest of the call:
+	// Free waits until no queue is in one (processor.fence).
 	uses atomic.Int64
 
 	prev, next *memory // the device's live buffers
@@ -55,7 +55,7 @@ func (m *memory) begin(at unsafe.Pointer) {
 	m.at.Store((*byte)(at))
 }
 
-// nowhere is the address of memory of no bytes.
+// nowhere is the address of empty memory.
 var nowhere [16]byte
 
 // acquire keeps the memory until release. False: it was freed.
@@ -88,7 +88,7 @@ func (m *memory) leave() {
 	}
 }
 
-// retire forbids further use. False: it was forbidden already.
+// retire forbids further use. False: that was already done.
 func (m *memory) retire() bool {
 	for {
 		n := m.uses.Load()
@@ -96,7 +96,7 @@ func (m *memory) retire() bool {
 			return false
 		}
 		if m.uses.CompareAndSwap(n, n+freed+1) {
-			break // until brief calls are done, freeing is a use, too
+			break // freeing counts as a use until brief calls are done
 		}
 	}
 	m.at.Store(nil)
@@ -107,14 +107,14 @@ func (m *memory) retire() bool {
 	return true
 }
 
-// fence returns when all brief calls that began before are over.
+// fence returns when all brief calls that began earlier are over.
 func (d *processor) fence() {
 	for _, q := range *d.queues.Load() {
 		q.over()
 	}
 }
 
-// Free gives the memory back when no call uses it any more.
+// Free releases the memory as soon as no call uses it.
 func (m *memory) Free() error {
 	if !m.retire() {
 		if m.dev != nil && m.dev.closed.Load() {
@@ -125,7 +125,7 @@ func (m *memory) Free() error {
 	return nil
 }
 
-// giveBack gives a device, or the owner of adopted memory, its memory.
+// giveBack returns the memory to the device, or to the owner of adopted memory.
 func (m *memory) giveBack() {
 	switch {
 	case m.dev != nil:
@@ -135,7 +135,7 @@ func (m *memory) giveBack() {
 	}
 }
 
-// statBytes is what the buffer counts in device.Stats.
+// statBytes is the buffer's size in device.Stats.
 func (m *memory) statBytes() int64 {
 	if m.strs != nil {
 		return m.size * stringSize
@@ -143,19 +143,19 @@ func (m *memory) statBytes() int64 {
 	return m.size
 }
 
-// Wrap makes Go memory a buffer without copying it. Every cpu device's queues
-// take it; it counts in no device's Stats. The memory must stay unused by
-// others while a call works on it, as with any Go memory. It may start at any
-// address; starting on a multiple of 16 lets copies use wide elements. Free
-// forgets the memory.
+// Wrap turns Go memory into a buffer without copying it. Every cpu device's queues
+// accept it; it is not counted in any device's Stats. As with any Go memory, others
+// must not use it while a call works on it. It may start at any address; starting
+// on a multiple of 16 lets copies use wide elements. Free drops the reference to
+// the memory.
 //
-// Buffers that adopt the same memory are taken for different ones: that their
-// elements do not overlap is for the caller to see to.
+// Buffers that adopt the same memory count as different buffers: the caller must
+// ensure that their elements do not overlap.
 func Wrap(b []byte) device.Buffer { return WrapFor(b, nil) }
 
-// WrapFor is Wrap for memory whose owner is to be told when it is no longer used: done is
-// called once, by Free, or in a goroutine of its own when the last call that works on the
-// memory then is over.
+// WrapFor is Wrap for memory whose owner must know when it is no longer used: done is
+// called once, either by Free, or in its own goroutine after the last call that was using the
+// memory at that time.
 func WrapFor(b []byte, done func()) device.Buffer {
 	w := &byteBuffer{}
 	w.done = done
@@ -164,8 +164,8 @@ func WrapFor(b []byte, done func()) device.Buffer {
 	return w
 }
 
-// Bytes returns a buffer's memory itself, valid until the buffer is freed;
-// false if the buffer is not a cpu device's, holds strings, or was freed.
+// Bytes returns a buffer's memory without copying, valid until the buffer is freed;
+// false if the buffer is not a cpu buffer, holds strings, or was freed.
 func Bytes(b device.Buffer) ([]byte, bool) {
 	bb, ok := b.(*byteBuffer)
 	if !ok || bb == nil {
@@ -189,8 +189,8 @@ func (d *processor) AdoptHost(b []byte, done func()) (device.Buffer, error) {
 	return WrapFor(b, done), nil
 }
 
-// Strings returns a string buffer's memory itself, valid until the buffer is
-// freed; false if the buffer is not a cpu device's, holds bytes, or was freed.
+// Strings returns a string buffer's memory without copying, valid until the buffer is
+// freed; false if the buffer is not a cpu buffer, holds bytes, or was freed.
 func Strings(b device.Buffer) ([]string, bool) {
 	sb, ok := b.(*stringBuffer)
 	if !ok || sb == nil || !sb.acquire() {
@@ -203,13 +203,13 @@ func Strings(b device.Buffer) ([]string, bool) {
 // A block is the pool's unit of memory. It starts on a cache line.
 type block struct {
 	mem    []byte
-	mapped hugemem.Block // of mem, unless that is of Go's heap
+	mapped hugemem.Block // of mem, unless that is on Go's heap
 }
 
 const cacheLine = 64
 
-// newBlock takes a large block from the system, on huge pages, which spare the TLB; a
-// small one, and all where there are no huge pages, from Go's heap.
+// newBlock allocates a large block from the system, on huge pages, which save TLB entries; small
+// blocks, and all blocks where there are no huge pages, are from Go's heap.
 func newBlock(size int64) (block, error) {
 	if size < hugemem.Page {
 		return makeBlock(size), nil
@@ -221,7 +221,7 @@ func newBlock(size int64) (block, error) {
 	return block{mem: m.Bytes, mapped: m}, err
 }
 
-// makeBlock takes a block from Go's heap.
+// makeBlock allocates a block from Go's heap.
 func makeBlock(size int64) block {
 	b := make([]byte, size+cacheLine-1)
 	skip := -uintptr(unsafe.Pointer(unsafe.SliceData(b))) % cacheLine

@@ -6,9 +6,9 @@ import (
 	"github.com/restride/restride/internal/nest"
 )
 
-// nibbleBlocks moves blocks of nibbles without unpacking: the nibbles of each of the destination's
-// bytes, which are a step apart in the source, are put together first, those in low and those in
-// high halves of the source's bytes. What is left is a copy of bytes, straight to the destination.
+// nibbleBlocks moves blocks of nibbles without unpacking. It first combines the nibbles of each of
+// the destination's bytes, which are a step apart in the source, separately for the low and the
+// high halves of the source's bytes. The rest is a copy of bytes, straight to the destination.
 type nibbleBlocks struct{ *unpackedBlocks }
 
 func (nibbleBlocks) name() string { return "blocks of nibbles" }
@@ -16,20 +16,20 @@ func (nibbleBlocks) name() string { return "blocks of nibbles" }
 // pairing says how the bytes of blocks are made.
 type pairing struct {
 	on bool
-	// step is from the first nibble of a byte to its second one: even, or -1, where the
-	// halves of bytes change places.
+	// step is the distance from the first nibble of a byte to its second one: even, or -1 if
+	// the halves of bytes change places.
 	step int64
 	// halves is the axis over low and high halves, -1 if only one of them is copied.
 	halves int
-	back   bool  // high ones come first
+	back   bool  // high halves come first
 	odd    bool  // the first nibble is in a high half
-	high   int64 // bytes in the buffer from those of low halves to those of high ones
+	high   int64 // distance in the buffer from the bytes of low halves to those of high halves
 	group  int64 // see groups
 }
 
-// plan rewrites the loops over nibbles as loops over the destination's bytes: steps
-// still count nibbles, but all are even. One axis, with a step of 0, is over the halves of the
-// source's bytes. False: bytes of either side are not whole, and the loops as they were.
+// plan rewrites the loops over nibbles as loops over the destination's bytes: steps still count
+// nibbles, but all are even. One axis, with a step of 0, is over the halves of the source's bytes.
+// False: bytes of either side are not whole, and the loops are unchanged.
 func (p *pairing) plan(j *job) bool {
 	p.on = false
 	last := j.rank - 1
@@ -44,7 +44,7 @@ func (p *pairing) plan(j *job) bool {
 		case k < last && x.D&1 != 0:
 			return false
 		case nest.Magnitude(x.S) == 1:
-			// Pairs begin in a low half, or backwards in a high one.
+			// Pairs begin in a low half or, backwards, in a high one.
 			if halves >= 0 || x.N&1 != 0 || (x.S < 0) != (j.sOff&1 != 0) {
 				return false
 			}
@@ -78,8 +78,8 @@ func (p *pairing) plan(j *job) bool {
 	return n > 0
 }
 
-// pairedBytes makes the jobs that copy a block's bytes out of the buffer: one, or another
-// before it, to a second buffer.
+// pairedBytes makes the jobs that copy a block's bytes out of the buffer: one job, or a second one
+// before it that copies to a second buffer.
 func (b *unpackedBlocks) pairedBytes(work *unpackedWork) {
 	p := &b.pairs
 	var dims, ds, ss, ms [mostUnpackedAxes + 1]int64
@@ -101,8 +101,8 @@ func (b *unpackedBlocks) pairedBytes(work *unpackedWork) {
 	}
 	n := b.rank
 	if p.group > 0 {
-		// In the second buffer neighbours of the destination are together, in as many as
-		// make a vector with those of the other axes.
+		// In the second buffer neighbours of the destination are together, in groups that
+		// fill a vector with those of the other axes.
 		g, step := p.group, p.group
 		for i := 1; i < n; i++ {
 			ms[i] = step
@@ -119,8 +119,8 @@ func (b *unpackedBlocks) pairedBytes(work *unpackedWork) {
 	work.dOff = work.last.dOff
 }
 
-// groups returns how many neighbours of the destination make an element of a second step,
-// or 0: a transpose of whole vectors, where one of bytes would have a few columns.
+// groups returns the number of destination neighbours that form an element of a second step, a
+// transpose of whole vectors, if a transpose of bytes would have few columns; otherwise 0.
 func (b *unpackedBlocks) groups() int64 {
 	const vector = 16
 	x, columns := &b.axes[0], int64(1)
@@ -133,7 +133,7 @@ func (b *unpackedBlocks) groups() int64 {
 	return vector / columns
 }
 
-// move moves a block, all of which have the same extents.
+// move moves a block; all blocks have the same extents.
 func (b nibbleBlocks) move(j *job, d, s, _, _ int64, sc *scratch) {
 	p, work := &b.pairs, b.work(sc)
 	buf := room(&work.src, p.high+b.src)
@@ -162,7 +162,7 @@ func (b nibbleBlocks) move(j *job, d, s, _, _ int64, sc *scratch) {
 	work.last.runBetween(j.dst, buf, &work.sc)
 }
 
-// pairNibbles writes the low halves of n pairs of bytes, and the high halves.
+// pairNibbles writes n combined low halves of pairs of bytes, and n of high halves.
 func pairNibbles(buf unsafe.Pointer, low, high int64, src unsafe.Pointer, first, second, n int64) {
 	if kernels.PairNibbles != nil && n >= kernels.PairWidth {
 		kernels.PairNibbles(ptr(buf, low), ptr(buf, high), ptr(src, first), ptr(src, second), n)
@@ -181,7 +181,7 @@ func pairNibbles(buf unsafe.Pointer, low, high int64, src unsafe.Pointer, first,
 	}
 }
 
-// swapNibbles writes n bytes with their halves exchanged.
+// swapNibbles writes n bytes with their halves swapped.
 func swapNibbles(buf unsafe.Pointer, to int64, src unsafe.Pointer, at, n int64) {
 	if kernels.SwapNibbles != nil && n >= kernels.PairWidth {
 		kernels.SwapNibbles(ptr(buf, to), ptr(src, at), n)

@@ -8,8 +8,8 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// kind is what the loops of a copy or fill are along the destination's innermost axis, which mover
-// fits them: nest.Class says how elements lie.
+// kind describes the loops of a copy or fill along the destination's innermost axis, and thus
+// which mover fits; nest.Class describes where elements lie.
 type kind uint8
 
 const (
@@ -19,7 +19,7 @@ const (
 	reversed
 	strided   // a step apart on at least one side
 	broadcast // the source's row is one element
-	general   // the source is denser along another axis, but no transpose
+	general   // the source is denser along another axis, but this is not a transpose
 	convert   // between types
 )
 
@@ -27,27 +27,26 @@ var kindNames = [...]string{"dense", "rows", "transpose", "reversed", "strided",
 
 func (c kind) String() string { return kindNames[c] }
 
-// axis is one loop. Steps are in bytes, or in elements where they are below a byte (see
-// pair.packed).
+// axis is one loop. Steps are in bytes, or in elements below a byte (see pair.packed).
 type axis = nest.Axis
 
-// maxAxes bounds the rank after layout.Simplify: extents are at least 2, and
-// their product fits an int64.
+// maxAxes bounds the rank after layout.Simplify: extents are at least 2, and their product fits an
+// int64.
 const maxAxes = 62
 
 // ends are the memory of both sides.
 type ends struct {
 	dst, src unsafe.Pointer
-	// clipLo and clipHi bound the elements below a byte that may be written: those in
-	// the bytes that this goroutine owns.
+	// clipLo and clipHi bound the elements below a byte that may be written: elements in the
+	// bytes that this goroutine owns.
 	clipLo, clipHi int64
 	past           bool // results are written past the caches
 }
 
-// drop forgets the addresses, which would keep memory alive.
+// drop clears the addresses, which would keep memory alive.
 func (e *ends) drop() { e.dst, e.src = nil, nil }
 
-// fence orders what kernels wrote past the caches before what comes next.
+// fence orders what kernels wrote past the caches before later writes.
 func (e *ends) fence() {
 	if e.past {
 		kernels.Fence()
@@ -58,22 +57,21 @@ func (e *ends) fence() {
 type pair struct {
 	ends
 	kind         kind
-	class        nest.Class // of a copy: how its elements lie
+	class        nest.Class // of a copy: where its elements lie
 	strings      bool
 	packed       bool     // positions count elements, not bytes: below a byte, or converted
-	meaning      *meaning // of kind convert by bits: what unpacking makes of elements
+	meaning      *meaning // of kind convert by bits: the results of unpacking
 	cast         *caster  // of kind convert by value; nil: by bits
-	dBits, sBits int      // the width of one element
+	dBits, sBits int      // width of an element
 	dOff, sOff   int64
 	rank         int
 	axes         [maxAxes]axis // in the order of the destination's steps
-	bytes        int64         // that will be written
+	bytes        int64         // to be written
 	near         nest.Near
 }
 
-// prepare makes the pair of a checked call, without addresses. A fill's source
-// has the layout of its destination, with all elements at one address. False: there is
-// nothing to do.
+// prepare sets the pair to a checked call, without addresses. A fill's source has the layout of
+// its destination, with all elements at one address. False: there is nothing to do.
 func (p *pair) prepare(f *form, dst, src *layout.Layout) bool {
 	way := backend.AsCopy
 	if f.op == opConvert {
@@ -100,7 +98,7 @@ func (p *pair) prepare(f *form, dst, src *layout.Layout) bool {
 		dBits, sBits = 8*stringSize, 8*stringSize
 	case limit > 0 && dBits > limit && !looseAlignment:
 		if fills {
-			s, _ = layout.Layout{}.Expand(d.Shape()...) // cannot fail: it is d's shape
+			s, _ = layout.Layout{}.Expand(d.Shape()...) // cannot fail: this is d's shape
 			fills = false
 		}
 		d, s, dBits = narrow(d, s, dBits, limit)
@@ -122,7 +120,7 @@ func (p *pair) prepare(f *form, dst, src *layout.Layout) bool {
 	return true
 }
 
-// narrow expresses elements as runs of smaller ones, for memory that is not aligned.
+// narrow splits elements into runs of smaller ones, for memory that is not aligned.
 func narrow(d, s layout.Layout, bits, limit int) (layout.Layout, layout.Layout, int) {
 	part := int64(bits / limit)
 	split := func(l layout.Layout) layout.Layout {
@@ -130,7 +128,7 @@ func narrow(d, s layout.Layout, bits, limit int) (layout.Layout, layout.Layout, 
 		for i := range strides {
 			strides[i] *= part
 		}
-		// It cannot fail: these positions are of the same bytes.
+		// It cannot fail: these positions are in the same bytes.
 		l, _ = layout.Strided(append(dims, part), append(strides, 1), l.Offset()*part)
 		return l
 	}
@@ -139,7 +137,7 @@ func narrow(d, s layout.Layout, bits, limit int) (layout.Layout, layout.Layout, 
 	return d, s, limit
 }
 
-// load sets the pair to simplified layouts. Addresses come later.
+// load sets the pair to simplified layouts. Addresses are set later.
 func (p *pair) load(d, s *layout.Layout, dBits, sBits int, strings bool) {
 	p.dBits, p.sBits = dBits, sBits
 	p.strings = strings
@@ -166,7 +164,7 @@ func (p *pair) load(d, s *layout.Layout, dBits, sBits int, strings bool) {
 	p.bytes = (p.bytes*int64(dBits) + 7) / 8
 }
 
-// classify sets the kind, unless it is convert, and what is near.
+// classify sets the kind, unless it is convert, and the nearest axis.
 func (p *pair) classify() {
 	last := p.rank - 1
 	in := &p.axes[last]
@@ -199,7 +197,7 @@ func (p *pair) unit(bits int) int64 {
 	return int64(bits / 8)
 }
 
-// stepBits is how many bits a step of 1 is in the destination.
+// stepBits is the number of bits of a step of 1 in the destination.
 func (p *pair) stepBits() int64 {
 	if p.packed {
 		return int64(p.dBits)
@@ -207,8 +205,8 @@ func (p *pair) stepBits() int64 {
 	return 8
 }
 
-// streams reports whether to write past the caches, where kernels can. For tiles that
-// pays sooner: their lines do not come in sequence, and would be fetched to be written.
+// streams reports whether to write past the caches, if kernels can. For tiles that pays off
+// sooner: their lines are not in sequence, and would be loaded before they are written.
 func (p *pair) streams() bool {
 	least := streamBytes
 	if p.kind == transpose {
@@ -217,8 +215,7 @@ func (p *pair) streams() bool {
 	return kernels.Stream != nil && p.bytes >= least
 }
 
-// offsets returns the positions of an element, given by its number in the order of the
-// loops.
+// offsets returns the positions of an element, given its number in the order of the loops.
 func (p *pair) offsets(number int64) (d, s int64) {
 	d, s = p.dOff, p.sOff
 	for k := p.rank - 1; k >= 0; k-- {

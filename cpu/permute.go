@@ -8,12 +8,12 @@ import (
 )
 
 const (
-	// permutedBytes is the size of a copy from which it pays to prepare such blocks.
+	// permutedBytes is the size of a copy from which preparing such blocks pays off.
 	permutedBytes = 1 << 10
-	// permutedTile is the size of a tile, in bytes, up to which blocks of a term are
-	// faster: a tile costs a call, a block instructions for each of its terms.
+	// permutedTile is the size of a tile, in bytes, up to which blocks of a single term are
+	// faster: a tile costs a call, a block costs instructions for each of its terms.
 	permutedTile = 2 << 10
-	// loopTerms is what a block of small elements costs without kernels.
+	// loopTerms is the cost of a block of small elements without kernels.
 	loopTerms = 8
 	// permutedRow is the length of a row up to which blocks may be faster than rows.
 	permutedRow = 128
@@ -25,9 +25,9 @@ const (
 // order, where axes are too short for rows, picks and tiles. A block has some items: an item is
 // all of the inner axes, for one index of job.b.
 type permutation struct {
-	size  int64 // bytes of an item
-	items int64 // of a block
-	// Those of a block, and of one that has what is left.
+	size  int64 // of an item in bytes
+	items int64 // per block
+	// For a whole block, and for the block with the remaining items.
 	whole, rest simd.Permutation
 	from        [permuteWidth]int64 // of each element of a block
 	bytes       [permuteWidth]int64 // of each byte
@@ -90,7 +90,7 @@ func planPermutation(j *job, limit int64) (mover, int64, refusal) {
 	return p, cost, ""
 }
 
-// gather lists where the elements of a block come from: items of the axes within axis k.
+// gather lists where the elements of a block come from: items of the axes inside axis k.
 func (p *permutation) gather(j *job, k int) {
 	n := p.size / p.width
 	for e := range n {
@@ -106,17 +106,17 @@ func (p *permutation) gather(j *job, k int) {
 	}
 }
 
-// plan prepares a block of some items.
+// plan prepares a block of so many items.
 func (p *permutation) plan(to *simd.Permutation, items int64) bool {
-	from := p.bytes[:items*p.size] // a call of a kernel makes all escape
+	from := p.bytes[:items*p.size] // a kernel call makes its arguments escape
 	for b := range items * p.size {
 		from[b] = p.from[b/p.width] + b%p.width
 	}
 	return kernels.PlanPermute(to, from)
 }
 
-// nearItems returns the axis, -1 if there is none, with which the innermost one makes blocks,
-// and whether items are nearer along it in the source.
+// nearItems returns the axis that forms blocks with the innermost one, or -1, and whether items
+// are nearer along it in the source.
 func nearItems(axes []axis) (near int, nearer bool) {
 	last := len(axes) - 1
 	near = last - 1
@@ -131,8 +131,8 @@ func nearItems(axes []axis) (near int, nearer bool) {
 	return last - 1, false
 }
 
-// blockItems cuts the axes, along which items of some size lie, in blocks of what is near on both
-// sides.
+// blockItems divides the axes, along which there are items of some size, into blocks that are near
+// on both sides.
 func (j *job) blockItems(size, items int64) {
 	last := j.rank - 1
 	near, nearer := nearItems(j.axes[:j.rank])
@@ -152,7 +152,7 @@ func (j *job) blockItems(size, items int64) {
 	}
 }
 
-// move moves na rows of nb items. Rows to be streamed are made in a buffer.
+// move moves na rows of nb items. Rows to be streamed are assembled in a buffer.
 func (p *permutation) move(j *job, d, s, na, nb int64, sc *scratch) {
 	row := nb * p.size
 	path := j.pathOf(d, na, row)
@@ -177,8 +177,8 @@ func (p *permutation) move(j *job, d, s, na, nb int64, sc *scratch) {
 	}
 }
 
-// rows writes na rows, step apart. Where rows have few blocks, or the source is
-// nearer from row to row, it goes down the rows with each block.
+// rows writes na rows, step apart. If rows have few blocks, or the source is nearer from row to
+// row, it moves each block column of all rows in turn.
 func (p *permutation) rows(j *job, dst unsafe.Pointer, d, step, s, na, nb int64) {
 	blocks := nb / p.items
 	down := na > blocks || na > 1 && nest.Magnitude(j.a.S) < nest.Magnitude(p.items*j.b.S)
@@ -215,7 +215,7 @@ func (p *permutation) row(j *job, dst unsafe.Pointer, d, s, n int64) {
 	}
 }
 
-// gatherElements writes neighbours from anywhere.
+// gatherElements writes neighbours from elements anywhere.
 func gatherElements[W word](dst unsafe.Pointer, d int64, src unsafe.Pointer, s int64, from []int64) {
 	size := int64(unsafe.Sizeof(*new(W)))
 	src = unsafe.Add(src, s)

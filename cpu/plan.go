@@ -14,14 +14,14 @@ const (
 	elementSide = 32
 )
 
-// mover moves the blocks of a job. One planner makes it, in the job's own memory.
+// mover moves the blocks of a job. A planner creates it in the job's own memory.
 type mover interface {
 	// move moves the block at d and s: na indices along axis a by nb along axis b.
 	move(j *job, d, s, na, nb int64, sc *scratch)
 	name() string
 }
 
-// movers is the memory of a job's movers, which later plans use again.
+// movers is the memory of a job's movers, reused by later plans.
 type movers struct {
 	fields      fields
 	stride3     stride3
@@ -40,9 +40,9 @@ type movers struct {
 type planner struct {
 	name  string
 	needs conditions
-	least int64 // the least that its mover costs
-	// plan plans a mover that costs less than limit. If it refuses, it says why, and the job is
-	// as before.
+	least int64 // the least cost of its mover
+	// plan plans a mover that costs less than limit. If it refuses, it gives the reason and
+	// leaves the job unchanged.
 	plan func(j *job, limit int64) (m mover, cost int64, why refusal)
 }
 
@@ -54,15 +54,15 @@ const (
 	inBits                            // the opposite of inBytes
 	copied                            // elements keep their type
 	values                            // elements are not strings
-	transposed                        // the copy is a transpose, and tiles pay
+	transposed                        // the copy is a transpose, and tiles pay off
 	short                             // rows are short, or there are tiles: blocks of a few vectors may be cheaper
 )
 
-// unmet has the refusal for each condition. For transposed, noTiles has it.
+// unmet has the refusal for each condition; noTiles has it for transposed.
 var unmet = [...]refusal{partBytes, wholeBytes, isConverted, areStrings, "", longRows}
 
-// A cost is about how many terms of a permutation cost as much as a block does. A mover for which
-// this is not known is dear: it is for jobs that no other mover can do.
+// A cost is roughly the number of permutation terms that cost as much as a block. A mover whose
+// cost is unknown has a high one: it is for jobs that no other mover can do.
 const (
 	anyCost = 1 << 10
 	dear    = anyCost - 1
@@ -91,7 +91,7 @@ var (
 	}
 )
 
-// refusal is why a planner refuses.
+// refusal is the reason why a planner refuses.
 type refusal string
 
 const (
@@ -131,8 +131,8 @@ type choice struct {
 // plan chooses the kind, the blocks, and the mover.
 func (j *job) plan() { j.choose(nil) }
 
-// choose asks each planner for a mover that is cheaper than those before it. note, if not nil,
-// gets each answer.
+// choose asks each planner for a mover that is cheaper than the earlier ones. note, if not nil,
+// receives each answer.
 func (j *job) choose(note func(choice)) {
 	j.classify()
 	j.mover, j.follows = nil, false
@@ -162,7 +162,7 @@ func (j *job) choose(note func(choice)) {
 	j.past = j.streams()
 }
 
-// conditions returns the facts about a job whose kind is known, and why tiles do not pay.
+// conditions returns the facts about a job whose kind is known, and why tiles do not pay off.
 func (j *job) conditions() (met conditions, noTiles refusal) {
 	met = inBytes
 	if j.packed {
@@ -183,8 +183,8 @@ func (j *job) conditions() (met conditions, noTiles refusal) {
 	return met, noTiles
 }
 
-// shortRows reports whether rows of the destination are too short to be moved as rows. No
-// kernel moves packed elements without neighbours.
+// shortRows reports whether rows of the destination are too short to be moved as rows. No kernel
+// moves packed elements without neighbours.
 func (j *job) shortRows() bool {
 	row := j.axes[j.rank-1].N * int64(j.dBits)
 	switch j.kind {
@@ -198,8 +198,7 @@ func (j *job) shortRows() bool {
 	return false
 }
 
-// block makes a the axis ai (-1: none) and b the innermost one, and cuts them in
-// blocks.
+// block sets a to the axis ai (-1: none) and b to the innermost one, and divides them into blocks.
 func (j *job) block(ai int, blkA, blkB int64) {
 	j.b = j.axes[j.rank-1]
 	j.a = axis{N: 1}
@@ -215,11 +214,11 @@ func (j *job) block(ai int, blkA, blkB int64) {
 	j.cut(blkA, blkB)
 }
 
-// perRow is how many elements of a row a block has.
+// perRow is the number of elements of a row in a block.
 func (j *job) perRow() int64 { return max(1, int64(blockBytes*8/max(j.dBits, j.sBits))) }
 
-// blockRows cuts rows into blocks as they follow one another in the destination; or, if they
-// overlap or repeat in the source, such that a piece of them stays in L1.
+// blockRows divides rows into blocks in the order of the destination; or, if rows overlap or
+// repeat in the source, such that a piece of them stays in L1.
 func (j *job) blockRows() {
 	last, perRow := j.rank-1, j.perRow()
 	n := j.axes[last].N

@@ -11,8 +11,7 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// form is what the job of a call depends on beside its layouts: not the addresses, but
-// their alignment.
+// form is what a call's job depends on apart from layouts: not the addresses, but their alignment.
 type form struct {
 	op       operation
 	align    uint8 // of the addresses of both sides, up to 16
@@ -33,7 +32,7 @@ var operationNames = [...]string{"Copy", "Convert", "Fill", "FillString"}
 
 func (o operation) String() string { return operationNames[o] }
 
-// check checks the rules of a call. A call without a source has dst in its place.
+// check checks the rules of a call. Calls without a source pass dst as src.
 func (f *form) check(dst, src *device.Operand, pattern []byte) error {
 	switch f.op {
 	case opCopy:
@@ -59,8 +58,8 @@ func (f *form) checkBuffers(dst, src *device.Operand, pattern []byte) error {
 	return backend.CheckFillString(dst)
 }
 
-// plan is a planned job of less than parallelBytes, kept for calls of the same form
-// between layouts of the same key: their forms are checked, and their job is planned.
+// plan is a planned job of less than parallelBytes, kept for calls of the same form between
+// layouts with the same key: the form is checked, and the job is planned.
 type plan struct {
 	form     form
 	layouts  plankey.Key
@@ -68,18 +67,18 @@ type plan struct {
 	dst, src side
 }
 
-// side is what a plan knows of the elements of one side.
+// side is a plan's information about the elements of one side.
 type side struct {
 	strings bool
-	log     uint8 // of the bits of an element
+	log     uint8 // of an element's bits
 	last    int64 // from the first element to the highest one
 
-	// The offset of the call that the job was planned for, the job's offset, and by how
-	// much this changes for each plankey.Period elements.
+	// The offset of the call that the job was planned for, the job's offset, and the change of
+	// the latter per plankey.Period elements.
 	from, off, step int64
 }
 
-// holds reports whether memory has all elements from an offset on.
+// holds reports whether memory contains all elements from an offset on.
 func (x *side) holds(m *memory, off int64) bool {
 	size := m.size
 	if !x.strings {
@@ -88,10 +87,10 @@ func (x *side) holds(m *memory, off int64) bool {
 	return x.strings == (m.strs != nil) && off+x.last < size
 }
 
-// at returns the job's offset for an offset of a call.
+// at returns the job's offset for a call's offset.
 func (x *side) at(off int64) int64 { return x.off + (off-x.from)/plankey.Period*x.step }
 
-// load takes a layout and the job's offset for it.
+// load sets the side to a layout and the job's offset for it.
 func (x *side) load(t layout.DType, l *layout.Layout, off int64, elem int, unit int64) {
 	*x = side{strings: t == layout.String, log: logWidth(t), last: math.MinInt64 / 2}
 	x.from = l.Offset()
@@ -101,7 +100,7 @@ func (x *side) load(t layout.DType, l *layout.Layout, off int64, elem int, unit 
 	x.off, x.step = off, plankey.Period*int64(width(t))/int64(max(elem, 1))*unit
 }
 
-// fits reports whether a call of the plan's form and key breaks no rule about its
+// fits reports whether a call of the plan's form and key is known to break no rule about its
 // buffers. False: it may break one.
 func (p *plan) fits(dst, src *layout.Layout, to, from *memory, pattern []byte) bool {
 	if !p.dst.holds(to, dst.Offset()) {
@@ -113,8 +112,8 @@ func (p *plan) fits(dst, src *layout.Layout, to, from *memory, pattern []byte) b
 	return to != from && p.src.holds(from, src.Offset())
 }
 
-// run carries out a call on elements at the given offsets of memory, and returns the
-// number of bytes written.
+// run executes a call on elements at the given offsets of memory, and returns the number of bytes
+// written.
 func (p *plan) run(to, from unsafe.Pointer, dOff, sOff int64, sc *scratch) int64 {
 	j := &p.job
 	if j.units == 0 {
@@ -143,12 +142,12 @@ func (p *plan) load(f *form, dst, src *layout.Layout) {
 	}
 }
 
-// plans are those of a queue's latest calls, in small sets by hash, the latest of each
+// plans are the plans of a queue's latest calls, in small sets by hash, the latest of each set
 // first.
 type plans struct {
 	sets    [planSets][planWays]*plan
-	latest  *plan         // nil: none
-	kernels *simd.Kernels // that they were made for
+	latest  *plan         // or nil
+	kernels *simd.Kernels // with which they were made
 }
 
 const (
@@ -156,13 +155,13 @@ const (
 	planWays = 4
 )
 
-// set returns the set that a call's plan belongs to.
+// set returns the set for a call's plan.
 func (c *plans) set(f *form, dst, src *layout.Layout) *[planWays]*plan {
 	h := plankey.Hash(nil, dst, src) + (uint64(f.op)<<16|uint64(f.dst)<<8|uint64(f.src))*0x9e3779b97f4a7c15
 	return &c.sets[h>>60%planSets]
 }
 
-// again returns the latest plan if it is a call's, or nil.
+// again returns the latest plan if it fits a call, or nil.
 func (c *plans) again(f *form, dst, src *layout.Layout) *plan {
 	if p := c.latest; p != nil && p.form == *f && p.layouts.Is(nil, dst, src) && c.kernels == kernels {
 		return p
@@ -192,8 +191,8 @@ func (c *plans) find(f *form, dst, src *layout.Layout) *plan {
 	return nil
 }
 
-// add plans a checked call, in the place of the plan of its set that has not been
-// used for longest. nil: a call like this one is not worth a plan that is kept.
+// add plans a checked call, in place of the least recently used plan of its set. nil: the plan is
+// not worth keeping.
 func (c *plans) add(f *form, dst, src *layout.Layout) *plan {
 	if !small(f.dst, dst) || !small(f.src, src) {
 		return nil

@@ -11,33 +11,33 @@ import (
 )
 
 const (
-	// fewClasses is the most classes of units shorter than leastPutRow: each reads all
-	// indices, which then take time, too.
+	// fewClasses is the most classes for units shorter than leastPutRow: each class reads all
+	// indices, which costs time.
 	fewClasses, leastPutRow = 4, 512
-	// leastPutBlock is the number of units from which blocks pay.
+	// leastPutBlock is the number of units from which blocks pay off.
 	leastPutBlock = 8
-	// classBits is the size of the pieces of dst that are of one class, as a logarithm: more
-	// than a line, for which processors would wait for each other.
+	// classBits is the logarithm of the size of the pieces of dst that belong to one class:
+	// larger than a line, because processors would wait for each other's lines.
 	classBits = 8
-	// classValues is the number of values of a hash of where units go.
+	// classValues is the number of hash values of the offsets of units.
 	classValues = 64
-	// shortPut is the size of units for which memmove takes longer than words do.
+	// shortPut is the size of units up to which words are faster than memmove.
 	shortPut = 256
 )
 
-// classSet has a bit for each of the values of a hash of an offset in dst: those of some
-// classes of units.
+// classSet has a bit for each value of a hash of offsets in dst: the bits of some classes of units
+// are set.
 type classSet uint64
 
 const everyClass = ^classSet(0)
 
-// bit is 1 where a unit that goes to an offset is of the classes.
+// bit is 1 if a unit at an offset belongs to the classes.
 func (c classSet) bit(at int64) int {
 	return int(c >> (uint64(at>>classBits) * 0x9e3779b97f4a7c15 >> 58) & 1)
 }
 
-// sharePut chooses how a put is shared by up to n goroutines, and returns how many may. What
-// goes to one place is done by one of them, in order.
+// sharePut chooses how up to n goroutines share a put, and returns how many may. One of them does
+// all units of each place, in order.
 func (t *take) sharePut(n int) int {
 	if t.bits > 0 && t.bits < 8 || t.loose {
 		return 1
@@ -53,14 +53,14 @@ func (t *take) sharePut(n int) int {
 	case parts < classes:
 		t.classes = classes
 		return int(classes)
-	case parts > 1: // they read their own indices only
+	case parts > 1: // they read only their own indices
 		t.apartUnits = t.count / parts
 	}
 	return int(min(int64(n), parts))
 }
 
-// partsApart returns how many parts a put has, one for each index over the outermost axes,
-// that go to different places whatever the indices are.
+// partsApart returns the number of parts of a put, one for each index of the outermost axes, that
+// go to different places for any indices.
 func (t *take) partsApart() int64 {
 	reach := t.size
 	for i := range t.rank {
@@ -85,7 +85,7 @@ func (t *take) partsApart() int64 {
 	return parts
 }
 
-// placesApart reports whether units that do not go to one place do not overlap.
+// placesApart reports whether units that go to different places never overlap.
 func (t *take) placesApart() bool {
 	for i := range t.rank {
 		if t.axes[i].d%t.size != 0 {
@@ -112,7 +112,8 @@ func (t *take) putClass(class int64, sc *scratch) {
 	}
 }
 
-// chosen returns where the units of a block go that are of its classes, and where they are.
+// chosen returns the destinations of a block's units that belong to its classes, and their
+// sources.
 func (b *takenBlock) chosen() (to, from []int64) {
 	n, at := 0, b.d
 	if b.classes == everyClass {
@@ -122,7 +123,7 @@ func (b *takenBlock) chosen() (to, from []int64) {
 		}
 		return b.offsets[:b.n], b.even[:b.n]
 	}
-	for _, to := range b.offsets[:b.n] { // without a branch that nobody can predict
+	for _, to := range b.offsets[:b.n] { // without a branch that would be unpredictable
 		b.offsets[n], b.even[n] = to, at
 		n += b.classes.bit(to)
 		at += b.step
@@ -130,7 +131,7 @@ func (b *takenBlock) chosen() (to, from []int64) {
 	return b.offsets[:n], b.even[:n]
 }
 
-// putUnits puts those of a block that are of its classes.
+// putUnits puts the units of a block that belong to its classes.
 func (t *take) putUnits(b *takenBlock) {
 	switch {
 	case t.reduce != nil:
@@ -159,7 +160,7 @@ func (t *take) putRows(to, from []int64) {
 	switch {
 	case past && (int64(uintptr(t.dst))|t.origin.d|t.size)%cacheLine == 0:
 		for i := range to {
-			next := from[min(i+1, len(from)-1)] - from[i] // to be fetched
+			next := from[min(i+1, len(from)-1)] - from[i] // to be prefetched
 			kernels.Stream(ptr(t.dst, to[i]), ptr(t.src, from[i]), 0, next, t.size, 1)
 		}
 	case t.size > shortPut:
@@ -173,7 +174,7 @@ func (t *take) putRows(to, from []int64) {
 	}
 }
 
-// putWords puts single elements; those of all classes need no table of where they are.
+// putWords puts single elements; if all classes are included, it needs no table of their sources.
 func putWords[W word](t *take, b *takenBlock) {
 	if b.classes == everyClass {
 		at := b.d
@@ -203,7 +204,7 @@ func (t *take) reduceUnit(d, s int64) {
 	}
 }
 
-// loadBits reads an element of up to 64 bits, at a position as a take has it.
+// loadBits reads an element of up to 64 bits, at a position in the units of take.
 func loadBits(p unsafe.Pointer, at int64, bits int) uint64 {
 	switch bits {
 	case 8:
@@ -218,7 +219,7 @@ func loadBits(p unsafe.Pointer, at int64, bits int) uint64 {
 	return uint64(getBits(p, at*int64(bits), int64(bits)))
 }
 
-// storeBits writes one, of which the low bits count.
+// storeBits writes the low bits of v as an element.
 func storeBits(p unsafe.Pointer, at int64, bits int, v uint64) {
 	switch bits {
 	case 8:
@@ -234,7 +235,7 @@ func storeBits(p unsafe.Pointer, at int64, bits int, v uint64) {
 	}
 }
 
-// reducer returns what a reduction makes of the bits of two elements.
+// reducer returns a reduction of two elements, given as bits.
 func reducer(t layout.DType, how device.Reduction) func(a, b uint64) uint64 {
 	switch numeric.KindOf(t) {
 	case numeric.BoolKind:
@@ -269,8 +270,8 @@ func extreme(how device.Reduction, less func(a, b uint64) bool) func(a, b uint64
 	}
 }
 
-// floatReducer reduces as doubles: their sums and products of narrower floats, rounded
-// again, are as if they were rounded once.
+// floatReducer reduces as float64: sums and products of narrower floats, rounded again, equal
+// those rounded once.
 func floatReducer(t layout.DType, how device.Reduction) func(a, b uint64) uint64 {
 	f, double := numberOf(t, device.Rounding{Unsaturated: true}), numberOf(layout.Float64, device.Rounding{})
 	apply := func(x, y float64) float64 { return x + y }
@@ -286,7 +287,7 @@ func floatReducer(t layout.DType, how device.Reduction) func(a, b uint64) uint64
 		x, y := f.format.Decode(a), f.format.Decode(b)
 		r := apply(x, y)
 		switch {
-		case x != x || y != y || r != r: // math.Min has an infinity win
+		case x != x || y != y || r != r: // math.Min prefers an infinity to a NaN
 			return f.nan
 		case t == layout.Float64:
 			return math.Float64bits(r)

@@ -9,7 +9,7 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// quantizeBlocks is Quantize where scales are found.
+// quantizeBlocks is Quantize with computed scales.
 func (q *queue) quantizeBlocks(op string, check func() error, dst, src, scale *device.Operand) error {
 	if err := q.begin(op); err != nil {
 		return err
@@ -39,15 +39,15 @@ func (q *queue) quantizeBlocks(op string, check func() error, dst, src, scale *d
 
 const blockSides = sideScale + 1
 
-// blocks is a Quantize that finds scales, made ready to run: loops over the axes of blocks,
-// the innermost last.
+// blocks is a Quantize with computed scales, ready to run: loops over the axes of blocks,
+// innermost last.
 type blocks struct {
 	code     *blockCode
 	operands [blockSides]scaled
 	origin   [blockSides]int64
 	axes     []blockAxis
-	n        int64             // elements of a block
-	step     [blockSides]int64 // from one to the next
+	n        int64             // per block
+	step     [blockSides]int64 // between elements
 	count    int64             // of blocks
 	bytes    int64
 	share    share
@@ -123,7 +123,7 @@ func (b *blocks) execute(sc *scratch) {
 	allWorkers.run(&b.share, n-1, sc)
 }
 
-// separable reports whether codes below a byte, of 64 blocks at a time, share no byte.
+// separable reports whether codes below a byte share no byte between groups of 64 blocks.
 func (b *blocks) separable(bits int) bool {
 	outer := len(b.axes)
 	return separable(b.origin[sideDst], bits, outer+1, func(k int) (n, step int64) {
@@ -141,7 +141,7 @@ func (b *blocks) part(lo, hi int64, sc *scratch) {
 		sc.terms = new(simd.Terms)
 	}
 	last := &b.axes[len(b.axes)-1]
-	var scales converter // of those that were found
+	var scales converter // from the computed scales
 	p.in.set(layout.Float32, b.operands[sideSrc].dtype, plain, 1, b.step[sideSrc])
 	p.out.set(b.code.codes, layout.Float32, plain, b.step[sideDst], 1)
 	scales.set(b.operands[sideScale].dtype, layout.Float32, plain, last.by[sideScale], 1)
@@ -151,7 +151,7 @@ func (b *blocks) part(lo, hi int64, sc *scratch) {
 	joined := last.by[sideDst] == b.n*b.step[sideDst] && last.by[sideSrc] == b.n*b.step[sideSrc]
 	for lo < hi {
 		at, some := b.spot(lo), int64(1)
-		if joined && b.n <= castPiece { // blocks that follow each other, converted at once
+		if joined && b.n <= castPiece { // consecutive blocks, converted at once
 			some = min(castPiece/b.n, hi-lo, last.n-lo%last.n)
 		}
 		if b.n > castPiece {
@@ -167,8 +167,8 @@ func (b *blocks) part(lo, hi int64, sc *scratch) {
 	p.out.fence()
 }
 
-// encode replaces the numbers of some blocks by their codes, and notes the scales as what
-// is added.
+// encode replaces the numbers of some blocks by their codes, and stores the scales as the added
+// terms.
 func (b *blocks) encode(p *piece, values []float32) {
 	t, lined, terms := p.sc.terms, b.n%lineFloats == 0, b.n
 	if lined {
@@ -192,7 +192,7 @@ func (b *blocks) encode(p *piece, values []float32) {
 	b.code.code(p, values, lined)
 }
 
-// largestOf is largest by what BoundFloat found in the lines of a block.
+// largestOf is largest, with the values that BoundFloat found in a block's lines.
 func largestOf(block, found []float32) float32 {
 	most, least := found[0], found[1]
 	for i := 2; i < len(found); i += 2 {
@@ -211,7 +211,7 @@ func largestOf(block, found []float32) float32 {
 	return block[i]
 }
 
-// long encodes a block that is longer than a piece: it is read twice.
+// long encodes a block that is longer than a piece, and reads it twice.
 func (b *blocks) long(p *piece, at *[blockSides]int64) {
 	x, t := float32(0), p.sc.terms
 	for done := int64(0); done < b.n; done += castPiece {

@@ -11,25 +11,25 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// queue carries out calls before they return (see the package's description).
+// queue executes calls before they return (see the package's description).
 type queue struct {
 	dev *processor
-	// mu puts the calls of several goroutines in an order, as a queue must. It keeps the
-	// memory of a brief call, too (see memory.uses).
+	// mu orders the calls of several goroutines, as a queue must. It also keeps the memory of
+	// brief calls alive (see memory.uses).
 	mu     sync.Mutex
 	closed bool
-	long   atomic.Bool  // the current call is a long one, and holds its memory
+	long   atomic.Bool  // the current call is a long one that holds its memory
 	done   device.Stats // only the numbers that count adds
 
-	capture *capture // nil: calls are carried out
+	capture *capture // nil: calls are executed
 	replays map[*replay]struct{}
 
-	// For those that wait neither for a long call nor for later calls: see over.
+	// For goroutines that wait neither for a long call nor for later calls: see over.
 	asked, answered atomic.Int64
 	showing         sync.Mutex
-	shown           device.Stats // done, as of the start of a long call or the latest answer
+	shown           device.Stats // done, at the start of a long call or at the latest answer
 
-	// Kept from small call to small call.
+	// Reused by small calls.
 	plans   plans
 	ran     [mostRan]ran // the latest long ones
 	nextRan uint
@@ -37,7 +37,7 @@ type queue struct {
 	filling filling
 }
 
-// event is done from the start, as is all work before it.
+// event is done from the start, like all earlier work.
 type event struct{ dev *processor }
 
 func (*event) Done() bool { return true }
@@ -67,7 +67,7 @@ func (q *queue) end() {
 	q.mu.Unlock()
 }
 
-// answer says that the calls which began before the latest question are over.
+// answer reports that the calls that began before the latest question are over.
 func (q *queue) answer() {
 	n := q.asked.Load()
 	q.show()
@@ -80,8 +80,8 @@ func (q *queue) show() {
 	q.showing.Unlock()
 }
 
-// over returns when all brief calls that began before are over, with the counts of then
-// or later. Calls may follow one another without a gap: the end of each answers.
+// over returns when all brief calls that began earlier are over, with the counts at that time or
+// later. Calls may follow one another without a gap, so the end of each one answers.
 func (q *queue) over() device.Stats {
 	for ticket := int64(0); ; runtime.Gosched() {
 		if q.long.Load() || ticket > 0 && q.answered.Load() >= ticket {
@@ -99,14 +99,14 @@ func (q *queue) over() device.Stats {
 	}
 }
 
-// region is a buffer's memory with its address when a call began; or an address outside
-// of all buffers.
+// region is a buffer's memory with its address at the start of a call, or an address outside all
+// buffers.
 type region struct {
 	*memory
 	base unsafe.Pointer
 }
 
-// use finds the memory of a buffer, which is kept until end, or by a long call until
+// use finds the memory of a buffer, which stays valid until end or, in a long call, until
 // releaseMemory.
 func (q *queue) use(op, role string, b device.Buffer) (region, error) {
 	var m *memory
@@ -132,7 +132,7 @@ func isFreed(op, role string, m *memory) error {
 	return layout.Errorf(device.ErrClosed, op, "%s, a buffer of size %d, is freed", role, m.size)
 }
 
-// hold makes a call a long one, which keeps the given memory until releaseMemory.
+// hold turns a call into a long one, which keeps the given memory until releaseMemory.
 func (q *queue) hold(op string, all ...region) error {
 	for i, m := range all {
 		if m.memory != nil && !m.acquire() {
@@ -154,7 +154,7 @@ func (q *queue) releaseMemory(all ...region) {
 	}
 }
 
-// useRange is use for a range of a buffer of bytes, or of strings.
+// useRange is use for a range of a buffer of bytes or strings.
 func (q *queue) useRange(op string, b device.Buffer, off, n int64, strings bool) (region, error) {
 	if err := backend.CheckRange(op, b, off, n); err != nil {
 		return region{}, err
@@ -209,7 +209,7 @@ func (q *queue) Read(dst []byte, src device.Buffer, off int64) error {
 	return nil
 }
 
-// moveBytes is copy, from or to m, with workers where that pays.
+// moveBytes is copy, from or to m, with workers where that pays off.
 func (q *queue) moveBytes(op string, m region, dst, src []byte) error {
 	if len(src) < parallelBytes {
 		copy(dst, src)
@@ -219,12 +219,12 @@ func (q *queue) moveBytes(op string, m region, dst, src []byte) error {
 		return err
 	}
 	defer q.releaseMemory(m)
-	l, _ := layout.Contiguous(int64(len(src))) // cannot fail: it is a length
+	l, _ := layout.Contiguous(int64(len(src))) // cannot fail: this is a length
 	execute(unsafe.Pointer(unsafe.SliceData(dst)), unsafe.Pointer(unsafe.SliceData(src)), &l, &l, 8, false)
 	return nil
 }
 
-// execute does a simplified copy and returns the number of bytes written.
+// execute executes a simplified copy and returns the number of bytes written.
 func execute(dst, src unsafe.Pointer, d, s *layout.Layout, bits int, strings bool) int64 {
 	j := jobs.Get().(*job)
 	defer j.release()
@@ -239,13 +239,13 @@ func (q *queue) Copy(dst, src device.Operand) error {
 	return q.move(&form{op: opCopy, dst: dst.Type, src: src.Type}, &dst, &src)
 }
 
-// Convert sets every element of dst to the value of src's with the same index.
+// Convert sets every element of dst to the value of src's element with the same index.
 func (q *queue) Convert(dst, src device.Operand, how device.Rounding) error {
 	return q.move(&form{op: opConvert, dst: dst.Type, src: src.Type, how: how}, &dst, &src)
 }
 
-// move does a call with a source. Nothing in it panics, but the caller may recover from
-// a fault in adopted memory: the queue is not left locked.
+// move executes a call with a source. Nothing in it panics, but the caller may recover from a
+// fault in adopted memory: the queue does not stay locked.
 func (q *queue) move(f *form, dst, src *device.Operand) error {
 	op := f.op.String()
 	if err := q.begin(op); err != nil {
@@ -288,7 +288,7 @@ func (q *queue) launched(n int64) {
 	q.done.DeviceToDevice += n
 }
 
-// shortRun returns the number of elements of a copy between single runs, too short for
+// shortRun returns the number of elements of a copy between two runs that are too short for
 // workers: it needs no plan.
 func shortRun(dst, src *device.Operand) (n int64, ok bool) {
 	n = src.Layout.Count()
@@ -296,7 +296,7 @@ func shortRun(dst, src *device.Operand) (n int64, ok bool) {
 	return n, ok
 }
 
-// runFits reports whether a copy of one run breaks no rule. False: it may.
+// runFits reports whether a copy of one run is known to break no rule. False: it may break one.
 func runFits(dst, src *device.Operand, to, from *memory, n int64) bool {
 	if dst.Type != src.Type || !dst.Type.Valid() || n == 0 || to == from || !dst.Layout.SameShape(&src.Layout) {
 		return false
@@ -320,8 +320,8 @@ func copyRun(dst, src *device.Operand, to, from unsafe.Pointer, n int64) int64 {
 	return (n*bits + 7) / 8
 }
 
-// firstOf returns the error of a call whose buffer cannot be used: of the rule that the
-// call breaks, if any.
+// firstOf returns the error of a call whose buffer cannot be used: the error of a broken rule, if
+// any, comes first.
 func firstOf(rule, use error) error {
 	if rule != nil {
 		return rule
@@ -329,8 +329,8 @@ func firstOf(rule, use error) error {
 	return use
 }
 
-// planned checks a call and returns its plan; nil for a call that keeps none. p is the
-// plan if it is known already.
+// planned checks a call and returns its plan; nil for a call that keeps none. p is the plan if it
+// is already known.
 func (q *queue) planned(p *plan, f *form, dst, src *device.Operand, to, from *memory, pattern []byte) (*plan, error) {
 	if p == nil {
 		p = q.plans.find(f, &dst.Layout, &src.Layout)
@@ -347,7 +347,7 @@ func (q *queue) planned(p *plan, f *form, dst, src *device.Operand, to, from *me
 	return p, nil
 }
 
-// carryOut does a checked call, by its plan if there is one.
+// carryOut executes a checked call, with its plan if there is one.
 func (q *queue) carryOut(p *plan, f *form, dst, src *layout.Layout, to, from region) error {
 	if p == nil {
 		return q.carryOutLong(f, dst, src, to, from)
@@ -399,7 +399,7 @@ func (q *queue) Fill(dst device.Operand, pattern []byte) error {
 	return q.fill(&form{op: opFill, dst: dst.Type, src: dst.Type}, &dst, pattern, "")
 }
 
-// fill does a call whose source is a pattern or a string.
+// fill executes a call whose source is a pattern or a string.
 func (q *queue) fill(f *form, dst *device.Operand, pattern []byte, text string) error {
 	op := f.op.String()
 	if err := q.begin(op); err != nil {
@@ -430,7 +430,7 @@ func (q *queue) fill(f *form, dst *device.Operand, pattern []byte, text string) 
 // filling is the source of a fill.
 type filling struct {
 	pattern [2]uint64
-	text    string // of one with strings
+	text    string // for a fill of strings
 }
 
 // set sets the source, and returns its memory.
@@ -443,7 +443,7 @@ func (x *filling) set(f *form, pattern []byte, text string) region {
 	return region{base: unsafe.Pointer(&x.pattern)}
 }
 
-// spread repeats an element over 16 bytes, so that it may be moved as a wider one.
+// spread repeats an element over 16 bytes, so that it can be moved as a wider one.
 func spread(to *[2]uint64, pattern []byte, bits int) {
 	p := (*[16]byte)(unsafe.Pointer(to))
 	n := copy(p[:], pattern)
@@ -488,7 +488,7 @@ func (q *queue) Wait() error {
 	return nil
 }
 
-// Close waits as Wait does, and ends the queue.
+// Close waits as Wait does, then closes the queue.
 func (q *queue) Close() error {
 	q.mu.Lock()
 	before := q.closed

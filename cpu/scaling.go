@@ -40,7 +40,7 @@ const (
 	sideCount
 )
 
-// scale checks a call, prepares it and carries it out.
+// scale checks, prepares and executes a call.
 func (q *queue) scale(op string, check func() error, operands [sideCount]*device.Operand, prepare func(*scaling)) error {
 	if err := q.begin(op); err != nil {
 		return err
@@ -68,24 +68,24 @@ func (q *queue) scale(op string, check func() error, operands [sideCount]*device
 	return q.do(op, c, regions[:]...)
 }
 
-// scaling is a Dequantize or a Quantize made ready to run: loops over axes, the innermost
-// last. Elements pass through floats of 32 bits, a piece at a time.
+// scaling is a Dequantize or a Quantize ready to run: loops over axes, innermost last. Elements
+// are converted through 32-bit floats, a piece at a time.
 type scaling struct {
 	operands  [sideCount]scaled
 	how       device.Rounding // to dst
 	quantizes bool
-	subtract  bool         // of a dequantization
-	whole     bool         // its difference or sum is of integers for which floats are too short
+	subtract  bool         // for a dequantization
+	whole     bool         // its difference or sum is of integers that floats cannot represent
 	uniform   bool         // the terms are the same along the innermost axis
-	line      int64        // elements of a line, of which all are whole ones with uniform terms; or 0
-	chooses   bool         // lines are looked up, in tables of what codes of few bits become
-	piece     int64        // the most elements of one
-	precision layout.DType // of a quantization
+	line      int64        // elements of a line, if all lines are whole with uniform terms; or 0
+	chooses   bool         // lines are looked up in tables of the results for codes of few bits
+	piece     int64        // the most elements of a piece
+	precision layout.DType // for a quantization
 
 	origin [sideCount]int64
 	rank   int
 	axes   [maxAxes]scaleAxis
-	length int64 // of a run: of the innermost axes along which dst and src are dense
+	length int64 // of a run: the innermost axes along which dst and src are dense
 	count  int64 // of elements
 	bytes  int64
 	share  share
@@ -96,12 +96,12 @@ type scaleAxis struct {
 	by [sideCount]int64
 }
 
-// scaled is an operand of a scaling; without a type there is none.
+// scaled is an operand of a scaling; without a type it is absent.
 type scaled struct {
 	dtype  layout.DType
 	base   unsafe.Pointer
 	is     *number
-	values [256]float32 // of a type of at most 8 bits
+	values [256]float32 // for a type of at most 8 bits
 }
 
 var scalings = sync.Pool{New: func() any { return new(scaling) }}
@@ -198,7 +198,7 @@ func (c *scaling) part(lo, hi int64, sc *scratch) {
 		c.read(&p, n)
 		for done := int64(0); done < n; {
 			m, k, count := min(n-done, c.axes[last].n-index[last]), last, int64(0)
-			if m == c.axes[last].n && last > 0 { // a row, or several that follow each other
+			if m == c.axes[last].n && last > 0 { // a row, or several consecutive rows
 				if k, count = last-1, 1; c.line > 0 {
 					count = min((n-done)/m, c.axes[last-1].n-index[last-1])
 				}
@@ -226,18 +226,18 @@ func (c *scaling) part(lo, hi int64, sc *scratch) {
 		lo += n
 	}
 	p.out.fence()
-	for i := range sc.conversions { // which outlive the buffers
+	for i := range sc.conversions { // they outlive the buffers
 		sc.conversions[i].drop()
 	}
 }
 
-// converter is a conversion between memory of its own.
+// converter is a conversion with its own memory.
 type converter struct {
 	conversion
 	ends
 }
 
-// set makes it one between elements that are some steps apart.
+// set configures a conversion between elements at the given steps.
 func (c *converter) set(dst, src layout.DType, how device.Rounding, d, s int64) {
 	c.conversion = conversion{dBits: dst.Bits(), sBits: src.Bits(), d: d, s: s}
 	c.clipLo, c.clipHi = 0, 1<<63-1
@@ -246,7 +246,7 @@ func (c *converter) set(dst, src layout.DType, how device.Rounding, d, s int64) 
 	}
 }
 
-// convert is castRow, or a copy where both sides are floats of 32 bits.
+// convert is castRow, or a copy if both sides are 32-bit floats.
 func (c *converter) convert(d, s, n int64, sc *scratch) {
 	switch {
 	case c.cast != nil:
@@ -258,7 +258,7 @@ func (c *converter) convert(d, s, n int64, sc *scratch) {
 	}
 }
 
-// floatsOf is room for floats.
+// floatsOf returns space for floats.
 func floatsOf(b *[]byte, n int64) []float32 {
 	return unsafe.Slice((*float32)(room(b, 4*n)), n)
 }

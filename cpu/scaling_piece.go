@@ -8,40 +8,40 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// A scaling's pieces: where they lie, and by what their elements are scaled.
+// A scaling's pieces: where they lie, and their terms.
 
-// piece is a part of what is scaled, of up to castPiece elements. Their terms are those of
-// a line, or of each. One that chooses has up to choicePiece, and terms for each table.
+// piece is a part of a scaling, with up to castPiece elements. Terms are per line or per element.
+// A piece that chooses has up to choicePiece elements, and terms for each table.
 type piece struct {
 	at      [sideCount]int64
 	sc      *scratch
 	in, out converter // from src, and to dst
 	values  []float32
-	from    []float32      // where those are read that have terms by lines
-	codes   unsafe.Pointer // of a piece that chooses
-	packed  bool           // two of these in each byte
+	from    []float32      // the source of elements with terms per line
+	codes   unsafe.Pointer // for a piece that chooses
+	packed  bool           // two codes in each byte
 	lines   int64          // noted
 	tables  int64
-	regular int64 // so many lines, from the first on, have tables that follow one another, with
-	each    int64 // so many lines for each, as Choices.At has it already
+	regular int64 // number of lines, from the first one on, with consecutive tables, and
+	each    int64 // lines per table, already in Choices.At
 }
 
-// lineFloats is how many floats have one term in kernels for lines.
+// lineFloats is the number of floats that share a term in kernels for lines.
 const lineFloats = cacheLine / 4
 
-// leastTabled is the least number of codes for which a table pays.
+// leastTabled is the least number of codes for which a table pays off.
 const leastTabled = 32
 
 const choicePiece = 4096
 
-// The room that kernels' tables have is what pieces need.
+// The space in kernels' tables matches what pieces need.
 var (
 	_ [castPiece]struct{}                   = [simd.MostTerms]struct{}{}
 	_ [choicePiece / leastTabled]struct{}   = [len(simd.Choices{}.Tables)]struct{}{}
 	_ [4 * choicePiece / cacheLine]struct{} = [len(simd.Choices{}.At)]struct{}{}
 )
 
-// plan chooses lines, after the axes are known.
+// plan chooses lines, once the axes are known.
 func (c *scaling) plan() {
 	dst, src, zero := &c.operands[sideDst], &c.operands[sideSrc], &c.operands[sideZero]
 	inner := &c.axes[c.rank-1]
@@ -58,7 +58,7 @@ func (c *scaling) plan() {
 	c.line, c.chooses, c.piece = cacheLine*8/int64(dst.is.bits), true, choicePiece
 }
 
-// begin prepares a piece for those of a part of n elements.
+// begin prepares a piece for a part of n elements.
 func (c *scaling) begin(p *piece, n int64) {
 	inner, src, dst := &c.axes[c.rank-1].by, &c.operands[sideSrc], &c.operands[sideDst]
 	p.in.set(layout.Float32, src.dtype, plain, 1, inner[sideSrc])
@@ -95,7 +95,7 @@ func (c *scaling) begin(p *piece, n int64) {
 	}
 }
 
-// read takes the next n elements of src.
+// read reads the next n elements of src.
 func (c *scaling) read(p *piece, n int64) {
 	p.lines, p.tables = 0, 0
 	switch {
@@ -103,9 +103,9 @@ func (c *scaling) read(p *piece, n int64) {
 		p.codes, p.packed = unsafe.Add(p.in.src, p.at[sideSrc]/2), true
 	case c.chooses:
 		p.packed = false
-		p.codes = room(&p.sc.wide, choicePiece) // conversions of terms need the others
+		p.codes = room(&p.sc.wide, choicePiece) // conversions of terms use the other buffers
 		p.in.spreadBits(p.codes, p.in.src, p.at[sideSrc], n, meaningOf(p.in.sBits, false), p.sc)
-	case c.line > 0 && !c.rounds() && p.in.cast == nil && p.in.s == 1 && kernels.ScaleFloat != nil: // where they are
+	case c.line > 0 && !c.rounds() && p.in.cast == nil && p.in.s == 1 && kernels.ScaleFloat != nil: // in place
 		p.from = unsafe.Slice((*float32)(unsafe.Add(p.in.src, 4*p.at[sideSrc])), n)
 	default:
 		p.in.convert(0, p.at[sideSrc], n, p.sc)
@@ -113,13 +113,13 @@ func (c *scaling) read(p *piece, n int64) {
 	}
 }
 
-// fromPacked reports whether a kernel reads codes of 4 bits where they are.
+// fromPacked reports whether a kernel reads codes of 4 bits in place.
 func (c *scaling) fromPacked(p *piece) bool {
 	return kernels.LookUpPacked16 != nil && p.in.sBits == 4 && c.operands[sideDst].is.bits == 16 && p.in.s == 1 && p.at[sideSrc]%2 == 0
 }
 
-// note adds what count blocks of n elements are scaled by, which follow each other along
-// the axis outside the innermost one.
+// note adds the terms of count blocks of n elements, which follow each other along the axis
+// outside the innermost one.
 func (c *scaling) note(p *piece, count, n int64) {
 	lines := n / c.line
 	if !c.chooses {
@@ -146,7 +146,7 @@ func (c *scaling) note(p *piece, count, n int64) {
 	p.tables += count
 }
 
-// setTerms sets terms from the first on: of count blocks, so many times each.
+// setTerms sets terms from the first on: count blocks' terms, each repeated times times.
 func (c *scaling) setTerms(p *piece, first, count, times int64) {
 	for side := sideScale; side < sideCount; side++ {
 		if c.operands[side].is == nil {
@@ -164,8 +164,8 @@ func (c *scaling) setTerms(p *piece, first, count, times int64) {
 	}
 }
 
-// row is where the terms of an operand belong: the zero point of floats is what is added
-// to quotients.
+// row returns where an operand's terms are stored: the zero point of floats is the number added to
+// quotients.
 func (c *scaling) row(p *piece, side int) []float32 {
 	switch t := p.sc.terms; {
 	case side == sideScale:
@@ -177,7 +177,7 @@ func (c *scaling) row(p *piece, side int) []float32 {
 	}
 }
 
-// readTerms reads neighbours along an axis on which an operand makes such steps.
+// readTerms reads neighbours along an axis with the given step of an operand.
 func (c *scaling) readTerms(p *piece, side int, step int64, into []float32) {
 	if term := &p.sc.conversions[side]; step == 0 || len(into) == 1 {
 		fill(into, c.operands[side].float(p.at[side]))
@@ -192,7 +192,7 @@ func (c *scaling) readTerms(p *piece, side int, step int64, into []float32) {
 	}
 }
 
-// write scales n elements, where that was only noted, and writes them.
+// write scales n elements, if that was only noted, and writes them.
 func (c *scaling) write(p *piece, d, n int64) {
 	if c.chooses {
 		c.choose(p, d)
@@ -216,8 +216,8 @@ func (c *scaling) write(p *piece, d, n int64) {
 	p.out.convert(d, 0, n, p.sc)
 }
 
-// toBytes reports whether one kernel quantizes n floats whose terms are noted and writes them as
-// neighbouring integers of 8 bits.
+// toBytes reports whether a single kernel quantizes n floats with noted terms and writes them as
+// neighbouring 8-bit integers.
 func (c *scaling) toBytes(p *piece, n int64) bool {
 	dst := &c.operands[sideDst]
 	return kernels.QuantizeBytes != nil && c.line > 0 && c.quantizes && !c.whole && !c.rounds() &&
@@ -229,7 +229,7 @@ func (p *piece) streams(to unsafe.Pointer) bool {
 	return p.out.past && uintptr(to)%cacheLine == 0
 }
 
-// linesFor is how many lines have some of n floats.
+// linesFor is the number of lines that contain n floats.
 func linesFor(n int64) int64 { return (n + lineFloats - 1) / lineFloats }
 
 // scaleRow scales n values of a row.
@@ -253,7 +253,7 @@ func (c *scaling) scaleRow(p *piece, first, n int64) {
 	scaleBy(p, values, values, c.uniform)
 }
 
-// choose makes tables of what codes become, and looks the lines up there.
+// choose makes tables of the results for all codes, and looks the lines up in them.
 func (c *scaling) choose(p *piece, d int64) {
 	t, size := p.sc.choices, int64(c.operands[sideDst].is.bits/8)
 	values := p.values[:16*p.tables]

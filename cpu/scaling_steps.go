@@ -9,13 +9,13 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// What a scaling does with the floats of a piece, by kernels for whole lines and by loops.
-// Conversions to float32 between two operations are what keeps them from being fused.
+// A scaling's operations on the floats of a piece, with kernels for whole lines and with loops.
+// Conversions to float32 between two operations prevent their fusion.
 
 func termsOf(p *piece) *byte { return (*byte)(unsafe.Pointer(p.sc.terms)) }
 
-// changeBy changes values by terms of lines, or of single values: by the kernel for these,
-// if there is one, and by a loop, which takes the terms of value i at i >> shift.
+// changeBy changes values by terms per line or per value: with the matching kernel, if there is
+// one, and with a loop, which uses the terms of value i at i >> shift.
 func changeBy(p *piece, dst, src []float32, lined bool, line, each simd.Cast, loop func(dst, src []float32, from int, t *simd.Terms, shift uint)) {
 	kernel, shift, whole := each, uint(0), 0
 	if lined {
@@ -28,8 +28,7 @@ func changeBy(p *piece, dst, src []float32, lined bool, line, each simd.Cast, lo
 	loop(dst, src, whole, p.sc.terms, shift)
 }
 
-// scaleBy makes (v - zero) * scale + add of each value; what is not a number gets the bits
-// of one.
+// scaleBy computes (v - zero) * scale + add for each value; NaN results get the bits of one NaN.
 func scaleBy(p *piece, dst, src []float32, lined bool) {
 	changeBy(p, dst, src, lined, kernels.ScaleFloat, kernels.ScaleFloats, func(dst, src []float32, from int, t *simd.Terms, shift uint) {
 		if shift == 0 {
@@ -70,7 +69,7 @@ func scaleBy(p *piece, dst, src []float32, lined bool) {
 	})
 }
 
-// divideBy makes v / scale of each value.
+// divideBy computes v / scale for each value.
 func divideBy(p *piece, dst, src []float32, lined bool) {
 	changeBy(p, dst, src, lined, kernels.DivideFloat, kernels.DivideFloats, func(dst, src []float32, from int, t *simd.Terms, shift uint) {
 		for i := from; i < len(src); i++ {
@@ -82,8 +81,8 @@ func divideBy(p *piece, dst, src []float32, lined bool) {
 // quantizeBy rounds v / scale to an integer, adds the zero point, and bounds the sum.
 func quantizeBy(p *piece, dst, src []float32, lined bool) {
 	changeBy(p, dst, src, lined, kernels.QuantizeFloat, kernels.QuantizeFloats, func(dst, src []float32, from int, t *simd.Terms, shift uint) {
-		// A sum with this has no fraction. What is out of bounds with any zero point of 16
-		// bits may lose its magnitude before. Integers are compared without branches.
+		// A sum with whole has no fraction. A value that is out of bounds with any 16-bit
+		// zero point may lose its magnitude first. Integers are compared without branches.
 		const whole, far = 3 << 22, (127 + 20) << 23
 		least, most := int32(t.Least), int32(t.Most)
 		for i := from; i < len(src); i++ {
@@ -102,8 +101,7 @@ func quantizeBy(p *piece, dst, src []float32, lined bool) {
 	})
 }
 
-// shift subtracts a zero point of integers of 32 bits exactly; floats do that of shorter
-// ones.
+// shift subtracts a 32-bit integer zero point exactly; floats suffice for shorter ones.
 func (c *scaling) shift(p *piece, values []float32) {
 	src, zero, in := &c.operands[sideSrc], &c.operands[sideZero], &c.axes[c.rank-1].by
 	for i := range values {
@@ -111,7 +109,7 @@ func (c *scaling) shift(p *piece, values []float32) {
 	}
 }
 
-// quantize makes round(v / scale) + zero of each value, by so many terms.
+// quantize computes round(v / scale) + zero for each value, with so many terms.
 func (c *scaling) quantize(p *piece, dst, src []float32, terms int64) {
 	scale := p.sc.terms.Scale[:terms]
 	integers := c.operands[sideDst].isInteger()
@@ -133,12 +131,12 @@ func (c *scaling) quantize(p *piece, dst, src []float32, terms int64) {
 	}
 }
 
-// rounds reports whether a quotient has a precision of its own.
+// rounds reports whether quotients are rounded to a separate precision.
 func (c *scaling) rounds() bool {
 	return c.precision == layout.Float16 || c.precision == layout.BFloat16
 }
 
-// round rounds values to the precision of a quotient.
+// round rounds values to the precision of quotients.
 func (c *scaling) round(v []float32, sc *scratch) {
 	if !c.rounds() {
 		return
@@ -156,7 +154,7 @@ func (o *scaled) bounds() (least, most float32) {
 	return 0, float32(o.is.sign<<1 - 1)
 }
 
-// toIntegers is quantizeBy for zero points that are too long for floats.
+// toIntegers is quantizeBy for zero points that floats cannot represent.
 func (c *scaling) toIntegers(p *piece, values []float32) {
 	zero, least, most := &c.operands[sideZero], float64(p.sc.terms.Least), float64(p.sc.terms.Most)
 	step := c.axes[c.rank-1].by[sideZero]

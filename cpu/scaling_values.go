@@ -8,7 +8,7 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// bits returns an element's.
+// bits returns an element's bits.
 func (o *scaled) bits(at int64) uint64 {
 	if w := int64(o.is.bits); w < 8 {
 		return uint64(getBits(o.base, at*w, w))
@@ -35,16 +35,16 @@ func (o *scaled) float(at int64) float32 {
 	return math.Float32frombits(uint32(numbers[layout.Float32].encode(o.is.decode(x))))
 }
 
-// halfFloat is a float16.
+// halfFloat returns the value of a float16.
 func halfFloat(x uint32) float32 {
-	v := math.Float32frombits(x&0x7fff<<13) * 0x1p112 // exact, with subnormal ones
+	v := math.Float32frombits(x&0x7fff<<13) * 0x1p112 // exact, including subnormal numbers
 	if x&0x7c00 == 0x7c00 {
 		v = math.Float32frombits(x&0x7fff<<13 | floatInfinity)
 	}
 	return math.Float32frombits(math.Float32bits(v) | x&0x8000<<16)
 }
 
-// whole returns an element that is an integer.
+// whole returns an integer element.
 func (o *scaled) whole(at int64) int64 {
 	v := o.is.decode(o.bits(at))
 	if v.negative {
@@ -53,7 +53,7 @@ func (o *scaled) whole(at int64) int64 {
 	return int64(v.magnitude)
 }
 
-// numbers are those of numberOf with the usual rounding, by type: of all but strings.
+// numbers are the results of numberOf with the default rounding, by type, except strings.
 var numbers = func() (all [32]*number) {
 	for _, t := range layout.DTypes() {
 		if t != layout.String {
@@ -75,7 +75,7 @@ var allBytes = func() (all [256]byte) {
 	return all
 }()
 
-// isInteger reports whether there is an operand, of integers.
+// isInteger reports whether the operand exists and has integers.
 func (o *scaled) isInteger() bool {
 	return o.is != nil && (o.is.kind == numeric.IntKind || o.is.kind == numeric.UintKind)
 }

@@ -4,8 +4,8 @@ import (
 	"github.com/restride/restride/device"
 )
 
-// Strings are elements of 128 bits in all but one respect: the garbage collector must
-// see each being moved. So kernels move them as Go strings, never by way of bytes.
+// Strings are 128-bit elements in all but one respect: the garbage collector must see each one
+// being moved. So kernels move them as Go strings, never as bytes.
 
 // WriteStrings copies src to the buffer from string off.
 func (q *queue) WriteStrings(dst device.Buffer, off int64, src []string) error {

@@ -11,7 +11,7 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// Take copies the elements of src that indices name to dst.
+// Take copies the elements of src selected by indices to dst.
 func (q *queue) Take(dst, src, at device.Operand, by ...layout.Index) error {
 	if err := q.begin("Take"); err != nil {
 		return err
@@ -23,7 +23,7 @@ func (q *queue) Take(dst, src, at device.Operand, by ...layout.Index) error {
 	return q.moveIndexed("Take", &dst, &src, &at, device.ReduceSet, by)
 }
 
-// Put copies the elements of src to those of dst that indices name, in order.
+// Put copies the elements of src to the elements of dst selected by indices, in order.
 func (q *queue) Put(dst, src, at device.Operand, how device.Reduction, by ...layout.Index) error {
 	if err := q.begin("Put"); err != nil {
 		return err
@@ -35,7 +35,7 @@ func (q *queue) Put(dst, src, at device.Operand, how device.Reduction, by ...lay
 	return q.moveIndexed("Put", &dst, &src, &at, how, by)
 }
 
-// moveIndexed does a checked take or put.
+// moveIndexed executes a checked take or put.
 func (q *queue) moveIndexed(op string, dst, src, at *device.Operand, how device.Reduction, by []layout.Index) error {
 	to, from, err := q.usePair(op, dst, src)
 	if err != nil {
@@ -71,15 +71,14 @@ func (t *take) perform(sc *scratch) (int64, error) {
 	return t.bytes, layout.Errorf(device.ErrInvalid, op, "%s", backend.OutOfRange(t.index, t.extent))
 }
 
-// take is a Take or a Put made ready to run: loops over axes, the innermost last. Steps
-// are in bytes on dst and src, or in elements where these are below a byte; at's are in
-// elements. An index takes a unit: an element, or a dense row of elements that the
-// loops do not enter.
+// take is a Take or a Put ready to run: loops over axes, innermost last. Steps are in bytes on dst
+// and src, or in elements below a byte; at's are in elements. An index selects a unit: an element,
+// or a dense row of elements, which has no loop.
 type take struct {
-	put          bool                     // indices are dst's, and units come in order
+	put          bool                     // indices are dst's, and units are put in order
 	reduce       func(a, b uint64) uint64 // nil: elements of dst are replaced
-	classes      int64                    // of units that are put, by where they go; 0: there are none
-	apartUnits   int64                    // of a part of a put that meets no other; 0: there are no parts
+	classes      int64                    // of units that are put, by destination; 0: no classes
+	apartUnits   int64                    // per independent part of a put; 0: no parts
 	dst, src, at unsafe.Pointer
 	atBits       int
 	bits         int   // of an element; 0: strings
@@ -166,8 +165,8 @@ func (t *take) load(dst, src, at *device.Operand, by []layout.Index) {
 	}
 }
 
-// widen makes elements as wide as layouts and indices allow, up to a limit, and returns how
-// wide.
+// widen combines elements into elements as wide as layouts and indices allow, up to a limit, and
+// returns their width.
 func (t *take) widen(bits, limit int, sides ...*layout.Layout) int {
 	wide := layout.Widen(bits, indexing.WidthLimit(t.by, bits, limit), sides...)
 	for i := range t.by {
@@ -176,7 +175,7 @@ func (t *take) widen(bits, limit int, sides ...*layout.Layout) int {
 	return wide
 }
 
-// dense reports whether an axis makes dense rows of one index each.
+// dense reports whether an axis forms dense rows that share an index.
 func (t *take) dense(axis int) bool {
 	x := &t.axes[axis]
 	return x.a == 0 && x.d == t.size && x.s == t.size
@@ -254,8 +253,8 @@ func (t *take) run(lo, hi int64, sc *scratch) {
 // past reports whether units are written past the caches, where kernels can.
 func (t *take) past() bool { return streams(t.bytes) }
 
-// apart reports whether the innermost axis is words for which no block pays: all of one
-// index, or few that do not join in dst.
+// apart reports whether the innermost axis consists of words for which no block pays off: all with
+// one index, or few that are not contiguous in dst.
 func (t *take) apart() bool {
 	x := &t.axes[t.rank-1]
 	switch {
@@ -267,8 +266,8 @@ func (t *take) apart() bool {
 	return x.n < fewTaken && t.rank > 1 && t.axes[t.rank-2].d != x.n*x.d
 }
 
-// rows calls row for each part of the innermost axis in a range of units: with the
-// location of its first unit, the number of units, and the first one's number.
+// rows calls row for each part of the innermost axis in a range of units, with the location of the
+// first unit, the number of units, and the first one's number.
 func (t *take) rows(lo, hi int64, row func(p location, n, number int64)) {
 	last := t.rank - 1
 	in := &t.axes[last]
@@ -333,8 +332,7 @@ func (t *take) note(number, index, extent int64) {
 	}
 }
 
-// wordRow returns the loop over words of so many bits along the innermost axis; 0:
-// strings.
+// wordRow returns the loop over words of so many bits along the innermost axis; 0: strings.
 func (t *take) wordRow(bits int) func(p location, n, number int64) {
 	switch bits {
 	case 0:
@@ -369,10 +367,10 @@ func takeWords[W word](t *take, p location, n, number int64) {
 	}
 }
 
-// unitRow takes n units along the innermost axis, one by one.
+// unitRow moves n units along the innermost axis, one by one.
 func (t *take) unitRow(p location, n, number int64) { t.unitsOf(everyClass, p, n, number) }
 
-// unitsOf takes those of some classes.
+// unitsOf moves the units of some classes.
 func (t *take) unitsOf(classes classSet, p location, n, number int64) {
 	x, past := t.axes[t.rank-1], t.put && t.past()
 	for i := range n {
@@ -387,7 +385,7 @@ func (t *take) unitsOf(classes classSet, p location, n, number int64) {
 	}
 }
 
-// longRow is unitRow for units that are one dense row.
+// longRow is unitRow for units that form one dense row.
 func (t *take) longRow(p location, n, number int64) {
 	if p, ok := t.find(p, number); ok {
 		moveRun(t.dst, p.d, t.src, p.s, n*t.size, t.past())

@@ -11,38 +11,37 @@ import (
 const (
 	// takeBlock is the size, in bytes, of the buffer that is streamed.
 	takeBlock = 16 << 10
-	// takeOffsets is the units of a block, whose offsets stay in L1.
+	// takeOffsets is the number of units of a block; their offsets stay in L1.
 	takeOffsets = 1 << 10
-	// takeAhead is the bytes of rows in flight, one row at the least; takeFetched is the
-	// most rows.
+	// takeAhead is the number of bytes of rows in flight, at least one row; takeFetched is the
+	// most rows in flight.
 	takeAhead, takeFetched = 4 << 10, 64
-	// fewTaken is the words below which a block does not pay.
+	// fewTaken is the number of words below which a block does not pay off.
 	fewTaken = 16
-	// mostTable is the most bytes of a table that is fetched before it is used: a part of it
-	// with each tableUnits units of the row before. tableRows is how many rows of units each
-	// goroutine takes at a time, of which the first one's table is not fetched.
+	// mostTable is the size of the largest table that is prefetched: a part of it with every
+	// tableUnits units of the row before. tableRows is the number of rows of units that a
+	// goroutine processes at a time; the first row's table is not prefetched.
 	mostTable, tableUnits, tableRows = 128 << 10, 256, 8
 	// leastTaken is the least cost of a unit, in bytes.
 	leastTaken = 16
 )
 
-// takenBlock has units evenly spaced in dst, with their offsets in src; of a put, the other
-// way round.
+// takenBlock has units evenly spaced in dst, with their offsets in src; for a put, the reverse.
 type takenBlock struct {
-	offsets   []int64 // takeOffsets; a kernel reads takeFetched more
-	n, number int64   // units, and the number of the first one
-	d, step   int64   // its offset where they are evenly spaced, and the step between units
+	offsets   []int64 // takeOffsets of them; a kernel reads takeFetched more
+	n, number int64   // number of units, and the first one's number
+	d, step   int64   // the first unit's offset on the evenly spaced side, and the step
 	wrong     bool    // an index is out of range
 	classes   classSet
-	even      []int64 // of a put: the offsets in src
+	even      []int64 // for a put: the offsets in src
 
-	// Where the part of the next table begins that is fetched with these units, and the bytes
-	// of one.
+	// The start of the part of the next table to prefetch with these units, and its size in
+	// bytes.
 	next, table int64
 }
 
-// sides returns a location's offset where units are evenly spaced, and that which an index
-// moves.
+// sides returns a location's offset on the side where units are evenly spaced, and on the side
+// that an index moves.
 func (t *take) sides(p location) (even, moved int64) {
 	if t.put {
 		return p.s, p.d
@@ -50,8 +49,8 @@ func (t *take) sides(p location) (even, moved int64) {
 	return p.d, p.s
 }
 
-// blocks takes the units with the numbers [lo, hi): it first computes the offsets of
-// some, and then moves them, so that many are in flight. Of a put, those of some classes.
+// blocks moves the units with the numbers [lo, hi): it first computes the offsets of some units,
+// then moves these, so that many are in flight. For a put, it moves the units of some classes.
 func (t *take) blocks(lo, hi int64, classes classSet, sc *scratch) {
 	room := unsafe.Slice((*int64)(room(&sc.stage, 8*(2*takeOffsets+takeFetched))), 2*takeOffsets+takeFetched)
 	x := &t.axes[t.rank-1]
@@ -81,9 +80,9 @@ func (t *take) blocks(lo, hi int64, classes classSet, sc *scratch) {
 	t.flush(&b, sc)
 }
 
-// sharedTable returns the bytes of the table that all units along the innermost axis are
-// from, or go to, where these reach most of its lines, and it fits into the second cache. 0:
-// there is none.
+// sharedTable returns the size in bytes of the table that all units along the innermost axis come
+// from, or go to, if they reach most of its lines and it fits the second-level cache. 0: there is
+// none.
 func (t *take) sharedTable() int64 {
 	x := &t.axes[t.rank-1]
 	if kernels.Fetch == nil || t.rank < 2 || x.a == 0 || len(t.by) != 1 {
@@ -101,8 +100,8 @@ func (t *take) sharedTable() int64 {
 	return by.Extent * by.Stride
 }
 
-// takeUnits is kernels.Take for units of a block, from one on. With some at a time it fetches
-// as much of the next table: in sequence, and not in the order of the indices.
+// takeUnits is kernels.Take for units of a block, from one on. Together with each group of units
+// it prefetches an equal part of the next table: in sequence, not in the order of the indices.
 func (t *take) takeUnits(b *takenBlock, from, n int64, dst *byte, step int64, past bool) {
 	src := (*byte)(t.src)
 	if b.table == 0 {
@@ -116,8 +115,8 @@ func (t *take) takeUnits(b *takenBlock, from, n int64, dst *byte, step int64, pa
 	}
 }
 
-// fetchTable fetches the part of the next table that goes with tableUnits units of a block, from
-// the first on.
+// fetchTable prefetches the part of the next table for tableUnits units of a block, from the first
+// on.
 func (t *take) fetchTable(b *takenBlock, first int64) {
 	moved, in := t.src, t.axes[t.rank-1].n
 	if t.put {
@@ -158,7 +157,7 @@ func (t *take) locate(b *takenBlock, p location, n int64) {
 	}
 }
 
-// kernel returns the one for an index, or nil.
+// kernel returns the kernel for an index, or nil.
 func (t *take) kernel(by *layout.Index) func(to *int64, at *byte, n, extent, stride int64) int64 {
 	switch {
 	case by.Extent > math.MaxInt32 || nest.Magnitude(by.Stride) > math.MaxInt32 || by.OutOfRange >= layout.OutOfRangeClampZero:
@@ -169,8 +168,8 @@ func (t *take) kernel(by *layout.Index) func(to *int64, at *byte, n, extent, str
 	return kernels.Offsets32
 }
 
-// read adds the offsets of indices, a step apart from position a of at on. False: one is
-// out of range.
+// read adds the offsets of indices, which are a step apart in at, from position a on. False: one
+// is out of range.
 func (t *take) read(to []int64, a, step int64, by *layout.Index) bool {
 	outside := int64(0) // negative: an index was out of range
 	for i := range to {
@@ -209,7 +208,7 @@ func (t *take) flush(b *takenBlock, sc *scratch) {
 	b.n, b.wrong = 0, false
 }
 
-// moveVectors moves a block's units by kernels.
+// moveVectors moves a block's units with kernels.
 func (t *take) moveVectors(b *takenBlock, sc *scratch) {
 	past := t.past()
 	switch {
@@ -251,7 +250,7 @@ func (t *take) moveUnits(b *takenBlock) {
 	}
 }
 
-// moveWords moves words, a step apart in dst.
+// moveWords moves words that are a step apart in dst.
 func moveWords[W word](t *take, d, step int64, offsets []int64) {
 	for _, s := range offsets {
 		store(t.dst, d, load[W](t.src, s))

@@ -7,26 +7,26 @@ import (
 )
 
 const (
-	// mostWords is the most words of a block, and mostTurns the most that all of them
-	// are made of.
+	// mostWords is the most words of a block, and mostTurns the most source words for all of
+	// them.
 	mostWords, mostTurns = 4, 40
-	// fewTurns is the number for a word up to which this is faster than unpacked blocks.
+	// fewTurns is the number per word up to which this is faster than unpacked blocks.
 	fewTurns = 10
 )
 
-// wordTurn is a word of the source that gives some bits of one of the destination's.
+// wordTurn is a word of the source that provides some bits of a word of the destination.
 type wordTurn struct {
 	from int64 // offset in bytes
-	by   int   // bits to the left
+	by   int   // to the left
 	mask uint64
 }
 
-// turnedWords moves blocks of elements below a byte without kernels: words of the destination, each
-// of some words of the source, turned and masked.
+// turnedWords moves blocks of elements below a byte without kernels: each word of the destination
+// is assembled from several words of the source, rotated and masked.
 type turnedWords struct {
-	size, items int64 // elements of an item, and items of a block: see permutation
+	size, items int64 // elements per item, and items per block: see permutation
 	turns       [mostTurns]wordTurn
-	ends        [mostWords + 1]int // of each word's turns; the first is 0
+	ends        [mostWords + 1]int // ends of each word's turns; the first is 0
 	words       int
 }
 
@@ -78,10 +78,10 @@ func planTurnedWords(j *job, limit int64) (mover, int64, refusal) {
 	return t, 1, ""
 }
 
-// plan lists what makes the words of a block: items of axis k. False: too much.
+// plan lists the parts of a block's words, for items of axis k. False: there are too many.
 func (t *turnedWords) plan(j *job, k int) bool {
 	w := int64(j.dBits)
-	var at [64 * mostWords]int64 // bits, from the byte of the block's first element on
+	var at [64 * mostWords]int64 // in bits, from the byte of the block's first element
 	all := at[:t.items*t.size]
 	for e := range all {
 		rest := int64(e)

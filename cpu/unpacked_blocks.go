@@ -9,38 +9,39 @@ import (
 )
 
 const (
-	// unpackedElements is about how many bytes a block has in the buffers: they stay in L1.
+	// unpackedElements is the approximate number of bytes of a block in the buffers: they stay
+	// in L1.
 	unpackedElements = 4096
-	// unpackedRun is how many its runs should have.
+	// unpackedRun is the preferred length of its runs.
 	unpackedRun = 512
-	// unpackedBytes is the size of a copy from which unpacking pays.
+	// unpackedBytes is the size of a copy from which unpacking pays off.
 	unpackedBytes = 2 << 10
 	// leastUnpackedRun is the fewest elements of a run.
 	leastUnpackedRun = 8
 	// mostUnpackedAxes is the most axes of a block.
 	mostUnpackedAxes = 12
-	// unpackedCost is what a block costs: see planner.
+	// unpackedCost is the cost of a block: see planner.
 	unpackedCost = 2
 )
 
 // unpackedBlocks moves elements below a byte whose order changes within words: a block of the
-// loops, with runs on both sides, is unpacked to bytes, copied as such by a job of its own, and
-// packed. The axes of the job that a block does not have whole are job.a and job.b, and those of
-// which it has one index.
+// loops, with runs on both sides, is unpacked to bytes, copied as bytes by a separate job, and
+// packed. job.a, job.b and the outer axes are the axes that a block does not contain whole; of the
+// outer ones it has one index.
 type unpackedBlocks struct {
 	id   uint64 // of the plan
 	axes [mostUnpackedAxes]unpackedAxis
 	rank int
-	// Bytes of the buffers, where the first element is in the source's, and bytes of a run
-	// there.
+	// The sizes of the buffers in bytes, the position of the first element in the source's
+	// buffer, and the bytes of a run there.
 	src, dst, first, run int64
 	pairs                pairing
 }
 
 func (*unpackedBlocks) name() string { return "unpacked blocks" }
 
-// unpackedAxis is an axis of a block: the job's, of which the block has the first n, and its steps
-// in the buffers.
+// unpackedAxis is an axis of a block: its axis in the job, of which the block has the first n
+// indices, and its steps in the buffers.
 type unpackedAxis struct {
 	axis
 	cut        cutting
@@ -49,7 +50,7 @@ type unpackedAxis struct {
 	bufD, bufS int64
 }
 
-// cutting says which of its job's cut axes an axis of a block is.
+// cutting says which of the job's cut axes an axis of a block is.
 type cutting uint8
 
 const (
@@ -58,12 +59,12 @@ const (
 	cutB
 )
 
-// unpackedWork is what a goroutine needs for such blocks.
+// unpackedWork is a goroutine's data for such blocks.
 type unpackedWork struct {
 	id    uint64 // of the plan that the job was made for
 	job   job
-	last  job   // of pairs: to the destination
-	dOff  int64 // the last job's, for a block at 0
+	last  job   // for pairs: to the destination
+	dOff  int64 // the last job's offset, for a block at 0
 	sc    scratch
 	src   []byte
 	dst   []byte
@@ -95,8 +96,8 @@ func planUnpacked(j *job, _ int64) (mover, int64, refusal) {
 	return b, unpackedCost, ""
 }
 
-// grow chooses the extents of blocks, where a byte, or else an element, has unit of
-// what steps count. False: runs are too short, or too many axes are cut.
+// grow chooses the extents of blocks; a byte, or otherwise an element, is unit steps. False: runs
+// are too short, or too many axes are cut.
 func (b *unpackedBlocks) grow(j *job, unit int64) bool {
 	g := blockGrowth{pair: &j.pair, unit: unit, alike: b.pairs.on}
 	for k := range j.rank {
@@ -105,7 +106,7 @@ func (b *unpackedBlocks) grow(j *job, unit int64) bool {
 	if h := b.pairs.halves; h >= 0 {
 		g.ext[h] = 2
 	}
-	// Runs of both sides, and then longer ones as long as a block has room.
+	// Runs of both sides first, then longer ones while a block has room.
 	run, most := unpackedRun*unit, unpackedElements*unit
 	g.growRun(run)
 	all := g.growSpan(run)
@@ -123,8 +124,7 @@ type blockGrowth struct {
 	alike bool // all blocks have the same extents
 }
 
-// growRun extends a block along the axes of the destination's runs, to runs of some
-// elements.
+// growRun extends a block along the axes of the destination's runs, to runs of target elements.
 func (g *blockGrowth) growRun(target int64) {
 	run := g.unit
 	for k := g.rank - 1; k >= 0 && g.axes[k].D == run && run < target; k-- {
@@ -136,7 +136,8 @@ func (g *blockGrowth) growRun(target int64) {
 	}
 }
 
-// extent is how much of an axis a block has that wants some of it.
+// extent is the extent along an axis of n indices for a block that has have of them and wants
+// want.
 func (g *blockGrowth) extent(n, have, want int64) int64 {
 	if g.alike {
 		want = min(want, n)
@@ -154,8 +155,8 @@ func (g *blockGrowth) extent(n, have, want int64) int64 {
 	return min(want, n)
 }
 
-// growSpan extends a block along the axes of the source's runs, which may have gaps as
-// long as what is between. It returns the elements of the block.
+// growSpan extends a block along the axes of the source's runs, whose gaps may be as long as the
+// data between them. It returns the number of the block's elements.
 func (g *blockGrowth) growSpan(target int64) int64 {
 	all := g.unit
 	for k := range g.rank {
@@ -175,8 +176,8 @@ func (g *blockGrowth) growSpan(target int64) int64 {
 	return all
 }
 
-// eachNear visits the axes of the source's runs, the innermost first, as long as visit
-// says, with the elements that those before span.
+// eachNear visits the axes of the source's runs, innermost first, while visit returns true, with
+// the number of elements that the earlier axes span.
 func (g *blockGrowth) eachNear(visit func(k int, span int64) bool) {
 	var used uint64
 	for span := g.unit; ; {
@@ -198,8 +199,8 @@ func (g *blockGrowth) eachNear(visit func(k int, span int64) bool) {
 	}
 }
 
-// load sets the blocks of a plan, and the loops around them. False: runs are too
-// short, or too many axes are cut.
+// load sets a plan's blocks, and the loops around them. False: runs are too short, or too many
+// axes are cut.
 func (b *unpackedBlocks) load(j *job, g *blockGrowth) bool {
 	b.id, b.rank = unpackedIDs.Add(1), 0
 	near, srcRun := uint64(0), g.unit
@@ -253,7 +254,7 @@ func (b *unpackedBlocks) load(j *job, g *blockGrowth) bool {
 	return true
 }
 
-// bufferSteps lays the runs out in the buffers, each on a line of its own.
+// bufferSteps computes the layout of the runs in the buffers, each on its own line.
 func (b *unpackedBlocks) bufferSteps(srcRun, dstRun, unit int64) {
 	pitch := func(run int64) int64 { return (run+cacheLine-1)&^(cacheLine-1) + cacheLine }
 	b.run, b.first = srcRun/unit, 0
@@ -281,7 +282,7 @@ func (b *unpackedBlocks) bufferSteps(srcRun, dstRun, unit int64) {
 	}
 }
 
-// bytes makes the job that copies a block's bytes between the buffers.
+// bytes creates the job that copies a block's bytes between the buffers.
 func (b *unpackedBlocks) bytes(j *job) {
 	var dims, ds, ss [mostUnpackedAxes]int64
 	for i := range b.rank {
@@ -291,7 +292,7 @@ func (b *unpackedBlocks) bytes(j *job) {
 	copyBytes(j, dims[:b.rank], ds[:b.rank], ss[:b.rank], b.first)
 }
 
-// copyBytes makes a job that copies bytes out of a buffer.
+// copyBytes creates a job that copies bytes out of a buffer.
 func copyBytes(j *job, dims, ds, ss []int64, start int64) {
 	// They cannot fail: these are positions of bytes.
 	d, _ := layout.Strided(dims, ds, -lowest(dims, ds))
@@ -303,10 +304,10 @@ func copyBytes(j *job, dims, ds, ss []int64, start int64) {
 	j.prepare(&f, &d, &s)
 	j.dOff += lowest(dims, ds)
 	j.plan()
-	j.memory.tile.reach += cacheLine // buffers have that much more
+	j.memory.tile.reach += cacheLine // buffers are that much larger
 }
 
-// lowest returns the lowest offset, from the first element on.
+// lowest returns the lowest offset, relative to the first element.
 func lowest(dims, steps []int64) int64 {
 	low := int64(0)
 	for i, n := range dims {
@@ -315,7 +316,7 @@ func lowest(dims, steps []int64) int64 {
 	return low
 }
 
-// work returns a goroutine's own, with the jobs of the plan.
+// work returns a goroutine's data, with the jobs of the plan.
 func (b *unpackedBlocks) work(sc *scratch) *unpackedWork {
 	if sc.unpacked == nil {
 		sc.unpacked = new(unpackedWork)
@@ -332,7 +333,7 @@ func (b *unpackedBlocks) work(sc *scratch) *unpackedWork {
 	return work
 }
 
-// move moves a block, of which job.a and job.b have na and nb indices.
+// move moves a block with na and nb indices along job.a and job.b.
 func (b *unpackedBlocks) move(j *job, d, s, na, nb int64, sc *scratch) {
 	work := b.work(sc)
 	from, to := room(&work.src, b.src), room(&work.dst, b.dst)
@@ -348,7 +349,7 @@ func (j *job) runBetween(dst, src unsafe.Pointer, sc *scratch) {
 	j.drop()
 }
 
-// unpack makes bytes of a block's elements.
+// unpack unpacks a block's elements to bytes.
 func (b *unpackedBlocks) unpack(j *job, buf unsafe.Pointer, s, na, nb int64, work *unpackedWork) {
 	w := int64(j.dBits)
 	low, run := int64(0), int64(1)
@@ -398,7 +399,7 @@ func (b *unpackedBlocks) pack(j *job, buf unsafe.Pointer, d, na, nb int64, work 
 	}
 }
 
-// extent returns how many indices of an axis a block has.
+// extent returns the number of indices of an axis in a block.
 func (x *unpackedAxis) extent(na, nb int64) int64 {
 	switch x.cut {
 	case cutA:
@@ -409,7 +410,7 @@ func (x *unpackedAxis) extent(na, nb int64) int64 {
 	return x.N
 }
 
-// next moves on to the next of n indices of an axis, or back to the first: false.
+// next moves to the next of n indices of an axis, or back to the first and returns false.
 func (x *unpackedAxis) next(index, at, buf *int64, step, bufStep, n int64) bool {
 	if *index++; *index < n {
 		*at += step

@@ -9,7 +9,7 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// Where sets the elements of dst to those of a where cond is true, and of b elsewhere.
+// Where sets each element of dst to a's where cond is true, and to b's elsewhere.
 func (q *queue) Where(dst, cond, a, b device.Operand) error {
 	const op = "Where"
 	if err := q.begin(op); err != nil {
@@ -38,13 +38,13 @@ func (q *queue) Where(dst, cond, a, b device.Operand) error {
 	return q.do(op, w, regions[:]...)
 }
 
-// where is a Where made ready to run: loops over axes, the innermost last. Steps are in
-// bytes, but of dst, a and b in elements where these are below a byte.
+// where is a Where ready to run: loops over axes, innermost last. Steps are in bytes, but in
+// elements for dst, a and b below a byte.
 type where struct {
 	dst, a, b, cond unsafe.Pointer
 	bits            int   // of an element; 0: strings
 	unit            int64 // the step between neighbours
-	loose           bool  // elements may lie where the machine does not read them as words
+	loose           bool  // elements may be unaligned for word access
 	origin          sides
 	rank            int
 	axes            [maxAxes]whereAxis
@@ -104,7 +104,7 @@ func (w *where) perform(sc *scratch) (int64, error) {
 	return w.bytes, nil
 }
 
-// execute does it and returns when it is done.
+// execute runs the choice and returns when it is done.
 func (w *where) execute(sc *scratch) {
 	n := parallelism(w.count, w.bytes)
 	if w.bits > 0 && w.bits < 8 && !separable(w.origin.d, w.bits, w.rank, func(k int) (n, step int64) { return w.axes[k].n, w.axes[k].d }) {
@@ -122,8 +122,7 @@ func (w *where) execute(sc *scratch) {
 // past reports whether rows are written past the caches, where kernels can.
 func (w *where) past() bool { return streams(w.bytes) }
 
-// part does the elements with the numbers [lo, hi): the parts of the innermost axis that
-// these are.
+// part does the elements with the numbers [lo, hi), in parts of the innermost axis.
 func (w *where) part(lo, hi int64, sc *scratch) {
 	last := w.rank - 1
 	in := &w.axes[last]

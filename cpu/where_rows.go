@@ -2,8 +2,8 @@ package cpu
 
 import "unsafe"
 
-// wherePiece is the size, in bytes, of what is chosen at a time by way of buffers: all
-// sides stay in L1.
+// wherePiece is the size, in bytes, of the elements chosen at a time through buffers: all sides
+// stay in L1.
 const wherePiece = 4 << 10
 
 // row does n elements along the innermost axis.
@@ -47,7 +47,7 @@ func (w *where) copyRow(d int64, src unsafe.Pointer, s int64, x axis) {
 	}
 }
 
-// eachRow is row, one by one: of strings, or where words may not be aligned.
+// eachRow is row for single elements: for strings, or where words may be unaligned.
 func (w *where) eachRow(p sides, n int64) {
 	x := &w.axes[w.rank-1].sides
 	for range n {
@@ -64,9 +64,9 @@ func (w *where) eachRow(p sides, n int64) {
 	}
 }
 
-// piece does elements along the innermost axis, up to wherePiece bytes of them, the first
-// or more of a row. What is no run of neighbours goes by way of a buffer; below a byte, all
-// that does not begin with a byte.
+// piece does elements along the innermost axis, up to wherePiece bytes of them; first says whether
+// they are a row's first. Data that is not a run of neighbours goes through a buffer; below a
+// byte, so does all data that does not begin with a byte.
 func (w *where) piece(p sides, n int64, first bool, sc *scratch) {
 	x := &w.axes[w.rank-1]
 	cond := unsafe.Add(w.cond, p.c)
@@ -99,8 +99,8 @@ func (w *where) piece(p sides, n int64, first bool, sc *scratch) {
 	}
 }
 
-// gather returns n elements of a or b as neighbours. One that a row repeats is in the
-// buffer since the row's first piece, which has the most elements.
+// gather returns n elements of a or b as neighbours. An element that a row repeats is already in
+// the buffer after the row's first piece, which has the most elements.
 func (w *where) gather(src unsafe.Pointer, s, step, n int64, first bool, buffer *[]byte) unsafe.Pointer {
 	bits := int64(w.bits)
 	switch {

@@ -9,21 +9,20 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// word is an element of 8 to 128 bits, or a string, whose pointer the garbage collector
-// must see being moved. The compiler makes code for each: they have different shapes.
+// word is an element of 8 to 128 bits, or a string, whose pointer the garbage collector must see
+// being moved. The compiler generates separate code for each, because their shapes differ.
 type word interface {
 	uint8 | uint16 | uint32 | uint64 | [2]uint64 | string
 }
 
-// Kernels address memory by a base and an offset in bytes, added at each access, so that
-// no pointer beyond a buffer ever exists.
+// Kernels address memory with a base and an offset in bytes, added at each access, so that no
+// pointer beyond a buffer ever exists.
 
 func load[W word](p unsafe.Pointer, off int64) W { return *(*W)(unsafe.Add(p, off)) }
 
 func store[W word | [16]byte](p unsafe.Pointer, off int64, v W) { *(*W)(unsafe.Add(p, off)) = v }
 
-// load64 reads 8 bytes at any address, the first one lowest: one instruction, where the
-// machine has it.
+// load64 reads 8 bytes at any address, lowest byte first: one instruction, if the machine has it.
 func load64(p unsafe.Pointer, off int64) uint64 {
 	return binary.LittleEndian.Uint64((*[8]byte)(unsafe.Add(p, off))[:])
 }
@@ -49,8 +48,7 @@ func span(p unsafe.Pointer, off, n int64) []byte {
 const looseAlignment = runtime.GOARCH == "amd64" || runtime.GOARCH == "arm64" || runtime.GOARCH == "386" ||
 	runtime.GOARCH == "ppc64le" || runtime.GOARCH == "wasm"
 
-// alignment returns the largest power of two, up to 16, that an address is a
-// multiple of.
+// alignment returns the largest power of two, up to 16, that divides an address.
 func alignment(p unsafe.Pointer) int {
 	a := uintptr(p) | 16
 	return int(a & -a)
@@ -64,7 +62,7 @@ func store32(p unsafe.Pointer, off int64, v uint32) {
 	binary.LittleEndian.PutUint32((*[4]byte)(unsafe.Add(p, off))[:], v)
 }
 
-// width returns how many bits of memory an element takes.
+// width returns the size of an element in memory, in bits.
 func width(t layout.DType) int {
 	if t == layout.String {
 		return 8 * stringSize

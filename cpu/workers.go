@@ -9,25 +9,23 @@ import (
 	"time"
 )
 
-// A large call is shared: the calling goroutine works through it in grains, and
-// workers take grains of it, too, as long as there are any. It never waits for a
-// worker that has not come: in a busy program, where the scheduler has other
-// goroutines to run, the caller does all of it.
+// A large call is shared: the calling goroutine works through it in grains, and workers take
+// grains of it, too, while there are any. It never waits for a worker that has not started: in a
+// busy program, where the scheduler has other goroutines to run, the caller does everything.
 
 const (
-	// parallelBytes is the size from which waking workers pays.
+	// parallelBytes is the size from which waking workers pays off.
 	parallelBytes = 256 << 10
-	// denseFactor is how many times as large a dense run must be for that: it moves
-	// that much faster than most else.
+	// denseFactor is how many times larger a dense run must be for that: dense runs move
+	// faster than most other copies by this factor.
 	denseFactor = 4
-	// grainBytes is the largest grain: large enough to hide the cost of taking it,
-	// small enough that nobody waits long for the last one. Smaller calls have
-	// smaller grains, down to leastGrain, so that late workers find some.
+	// grainBytes is the largest grain: large enough to hide the cost of taking it, small
+	// enough that nobody waits long for the last one. Smaller calls have smaller grains, down
+	// to leastGrain, so that late workers find some.
 	grainBytes, leastGrain = 128 << 10, 16 << 10
 )
 
-// parallelism returns how many goroutines, the caller among them, may share work of
-// a size.
+// parallelism returns how many goroutines, including the caller, may share work of a size.
 func parallelism(units, bytes int64) int {
 	if bytes < parallelBytes || units < 2 {
 		return 1
@@ -35,14 +33,14 @@ func parallelism(units, bytes int64) int {
 	return min(runtime.GOMAXPROCS(0), int(min(units, 2*bytes/parallelBytes)))
 }
 
-// grainOf returns how many units a goroutine takes at a time.
+// grainOf returns the number of units that a goroutine takes at a time.
 func grainOf(units, bytes int64, goroutines int) int64 {
 	size := min(max(bytes/int64(8*goroutines), leastGrain), grainBytes)
 	return max(1, units*size/bytes)
 }
 
-// separable reports whether elements below a byte, 64 at a time, share no byte: they are
-// one run that begins with a byte. axis returns an axis's extent and step, in elements.
+// separable reports whether elements below a byte share no byte between groups of 64: they are one
+// run that begins with a byte. axis returns an axis's extent and step, in elements.
 func separable(origin int64, bits, rank int, axis func(k int) (n, step int64)) bool {
 	next := int64(1)
 	for k := rank - 1; k >= 0; k-- {
@@ -55,7 +53,7 @@ func separable(origin int64, bits, rank int, axis func(k int) (n, step int64)) b
 	return origin*int64(bits)%8 == 0
 }
 
-// work is what can be shared.
+// work is work that can be shared.
 type work interface {
 	// part does the units [lo, hi).
 	part(lo, hi int64, sc *scratch)
@@ -64,11 +62,11 @@ type work interface {
 // share is the sharing of a piece of work.
 type share struct {
 	work  work
-	units int64 // in all
+	units int64 // in total
 	grain int64 // units taken at a time
 	taken atomic.Int64
 
-	want   int32        // the most workers that are of use
+	want   int32        // the most useful number of workers
 	have   atomic.Int32 // changes under the lock of workers
 	inside sync.RWMutex // held for reading by workers
 }
@@ -87,25 +85,25 @@ func (s *share) step(sc *scratch) bool {
 	return true
 }
 
-// workers are those of all devices of the process. With the callers, as many are at
-// work as the program has processors: one worker fewer than GOMAXPROCS at the most.
-// Queues side by side share them. Idle ones are parked, and end after a while.
+// workers are the workers of all devices of the process. Together with the callers, they use as
+// many processors as the program has: at most one worker fewer than GOMAXPROCS. Concurrent queues
+// share them. Idle workers are parked, and end after a while.
 type workers struct {
 	mu      sync.Mutex
-	open    []*share  // that want workers
+	open    []*share  // which want workers
 	idle    []*worker // parked, the latest last
 	alive   int
-	devices int // open ones
+	devices int // open devices
 
-	// least is the fewest workers of a share that wants more and has units left;
-	// -1: more workers are busy than should be.
+	// least is the fewest workers of a share that wants more and has units left; -1: too many
+	// workers are busy.
 	least atomic.Int32
 }
 
 type worker struct {
 	wake  chan struct{} // closed: end
 	timer *time.Timer
-	brief bool // it does not park
+	brief bool // does not park
 	sc    scratch
 }
 
@@ -128,8 +126,8 @@ func (w *workers) run(s *share, want int, sc *scratch) {
 // end ends the sharing of work, and waits for workers.
 func (w *workers) end(s *share) {
 	w.withdraw(s)
-	// Those inside finish their grains. Each has fenced what it streamed, and the lock
-	// orders their other writes before what comes next.
+	// Workers inside finish their grains. Each has fenced its streamed stores, and the lock
+	// orders its other writes before later work.
 	s.inside.Lock()
 	s.work = nil
 	s.inside.Unlock()
@@ -182,12 +180,12 @@ func (w *workers) recruit() {
 	}
 }
 
-// serve is the life of a worker.
+// serve is the main loop of a worker.
 func (w *workers) serve() {
 	me := &worker{wake: make(chan struct{}, 1), timer: time.NewTimer(idleTime)}
 	defer me.timer.Stop()
-	// A goroutine started in a bubble of testing/synctest must end in it, and time
-	// does not pass there. It begins in the year 2000.
+	// A goroutine started in a bubble of testing/synctest must end in it, and time does not
+	// pass there. A bubble's time begins in the year 2000.
 	me.brief = time.Now().Year() < 2020
 	var s *share
 	defer func() {
@@ -196,19 +194,19 @@ func (w *workers) serve() {
 		}
 	}()
 	for s = w.next(me, nil); s != nil; s = w.next(me, s) {
-		// Between grains, it leaves for a share with fewer workers.
+		// Between grains, the worker leaves for a share with fewer workers.
 		for s.step(&me.sc) && s.have.Load() <= w.least.Load()+1 {
 		}
 	}
 }
 
-// next returns a worker's next share after the one before, if any; nil: it ends.
+// next returns a worker's next share after before, or nil if it should end.
 func (w *workers) next(me *worker, before *share) *share {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if before != nil {
 		before.have.Add(-1)
-		before.inside.RUnlock() // not sooner: from now on it may be used for other work
+		before.inside.RUnlock() // not sooner: the share may be reused from now on
 	}
 	for w.busy() < runtime.GOMAXPROCS(0) {
 		if w.balance() >= 0 {
@@ -265,7 +263,7 @@ func (w *workers) park(me *worker) bool {
 	return goOn
 }
 
-// neediest returns the share with the fewest workers of those that want one.
+// neediest returns the share with the fewest workers that wants more.
 func (w *workers) neediest() *share {
 	var found *share
 	for _, s := range w.open {

@@ -23,8 +23,8 @@ import (
 type benchFlags struct {
 	devices, peers []string
 	filter         string
-	own            []string // cases of the user's own
-	list           string   // and a file of such
+	own            []string // the user's own cases
+	list           string   // and a file of these
 	cached         bool
 	sizes          []string
 	time           time.Duration
@@ -32,14 +32,14 @@ type benchFlags struct {
 	jsonFile, html string
 	from, compare  string
 	benchstat      string
-	cases          []cases.Case // the user's own, or else all, as far as the filter leaves them
-	bytes          []int64      // the sizes; 0: what fits the device
+	cases          []cases.Case // the user's own cases, or else all, filtered
+	bytes          []int64      // the sizes; 0: sizes that fit the device
 	choices        []peers.Choice
 	patience       time.Duration
 	running        peers.Running
-	silent         error          // of those that ended or did not answer
-	old            *report.Report // to compare with
-	sweep          bool           // of the sizes, those that fit a device
+	silent         error          // of libraries that ended or did not answer
+	old            *report.Report // for comparison
+	sweep          bool           // the sizes are all sweepSizes that fit a device
 	told           notes
 }
 
@@ -99,7 +99,7 @@ in CSV: --peer '"./other=^a{1,2}-"'.`,
 	return cmd
 }
 
-// measuring are the flags that have no use where nothing is measured.
+// measuring are the flags that are useless if nothing is measured.
 var measuring = []string{"device", "filter", "case", "cases", "size", "cached", "time", "seed", "json", "peer", "peer-timeout"}
 
 func (f *benchFlags) run(cmd *cobra.Command) error {
@@ -118,7 +118,7 @@ func (f *benchFlags) run(cmd *cobra.Command) error {
 	return f.use(cmd, r)
 }
 
-// parse reads what the flags say.
+// parse parses the flags.
 func (f *benchFlags) parse() error {
 	err := f.choose()
 	if err != nil {
@@ -163,8 +163,8 @@ func (f *benchFlags) parse() error {
 	return nil
 }
 
-// choose finds the cases: the user's own, and those of the list unless there are own ones
-// and no filter.
+// choose selects the cases: the user's own, plus the list's unless there are own ones and no
+// filter.
 func (f *benchFlags) choose() error {
 	filter, err := regexp.Compile(f.filter)
 	if err != nil {
@@ -193,7 +193,7 @@ func (f *benchFlags) choose() error {
 	return nil
 }
 
-// mostList is how many bytes a file of cases has at most.
+// mostList is the largest size of a file of cases, in bytes.
 const mostList = 1 << 20
 
 func (f *benchFlags) ownCases() (own []cases.Case, err error) {

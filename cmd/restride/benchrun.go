@@ -29,7 +29,7 @@ func readReport(flag, path string) (*report.Report, error) {
 	return r, nil
 }
 
-// report measures the devices at all sizes, or reads what did, and prints tables.
+// report measures the devices at all sizes, or reads earlier measurements, and prints tables.
 func (f *benchFlags) report(cmd *cobra.Command) (*report.Report, error) {
 	if f.from != "" {
 		r, err := readReport("--from", f.from)
@@ -47,12 +47,12 @@ func (f *benchFlags) report(cmd *cobra.Command) (*report.Report, error) {
 		}
 		return r, nil
 	}
-	// An interrupt ends the run between two batches, and leaves its files.
+	// An interrupt ends the run between two batches; files are kept.
 	ctx, stop := signal.NotifyContext(cmd.Context(), endings()...)
 	defer stop()
 	r := bench.NewReport()
 	r.Unfinished = true
-	if err := errors.Join(f.write(r), f.writable()); err != nil { // before an hour has gone by
+	if err := errors.Join(f.write(r), f.writable()); err != nil { // before an hour of measuring
 		return nil, err
 	}
 	if err := f.startPeers(ctx, cmd); err != nil {
@@ -104,7 +104,7 @@ func (f *benchFlags) startPeers(ctx context.Context, cmd *cobra.Command) (err er
 	return err
 }
 
-// interrupted says where what was measured until then is.
+// interrupted reports where the measurements so far are.
 func (f *benchFlags) interrupted() error {
 	var files []string
 	for _, name := range []string{f.jsonFile, f.html, f.benchstat} {
@@ -115,7 +115,7 @@ func (f *benchFlags) interrupted() error {
 	return errors.New(strings.Join(append([]string{"interrupted; what was measured until then is above"}, files...), ", and in "))
 }
 
-// space is between tables.
+// space prints the space between tables.
 func (f *benchFlags) space(cmd *cobra.Command, i int) {
 	if i > 0 {
 		fmt.Fprintln(cmd.OutOrStdout())
@@ -136,8 +136,8 @@ func (f *benchFlags) write(r *report.Report) error {
 	return nil
 }
 
-// measure adds what a device does at a size to the report, and to its file as it
-// comes.
+// measure adds a device's results at a size to the report, and writes each to its file
+// immediately.
 func (f *benchFlags) measure(ctx context.Context, cmd *cobra.Command, r *report.Report, name string, size int64) (err error) {
 	dev, err := device.Open(name)
 	if err != nil {
@@ -172,7 +172,7 @@ func (f *benchFlags) measure(ctx context.Context, cmd *cobra.Command, r *report.
 	line.clear()
 	if err != nil {
 		if len(r.Devices) > len(before) {
-			table.Close(r.Devices[len(before)]) // what there is
+			table.Close(r.Devices[len(before)]) // the results so far
 		}
 		if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
 			err = cause
@@ -183,7 +183,7 @@ func (f *benchFlags) measure(ctx context.Context, cmd *cobra.Command, r *report.
 	return nil
 }
 
-// export writes the files that --json does not.
+// export writes the files other than --json's.
 func (f *benchFlags) export(r *report.Report) error {
 	return f.files(os.O_TRUNC, func(flag string, w io.Writer) error {
 		if flag == "--html" {
@@ -214,8 +214,8 @@ func (f *benchFlags) files(mode int, write func(flag string, w io.Writer) error)
 	return nil
 }
 
-// use is what becomes of a report. Wrong results fail the command, and so do those
-// that are worse than the old ones, and libraries that ended or did not answer.
+// use evaluates a report. The command fails if results are wrong, if they are worse than the old
+// ones, or if libraries ended or did not answer.
 func (f *benchFlags) use(cmd *cobra.Command, r *report.Report) (err error) {
 	if err := f.export(r); err != nil {
 		return err

@@ -16,7 +16,7 @@ import (
 	"github.com/restride/restride/quant"
 )
 
-// shells are those that there are scripts for.
+// shells are the shells for which there are scripts.
 var shells = []struct {
 	name   string
 	script func(root *cobra.Command, out io.Writer) error
@@ -71,8 +71,8 @@ zsh needs "autoload -U compinit; compinit" before it.`,
 // completer completes a flag's value or an argument.
 type completer = cobra.CompletionFunc
 
-// files completes the names of files that end in one of some ways, and of folders. None
-// given are any files.
+// files completes names of folders and of files with one of the given extensions; without
+// extensions, of any files.
 func files(extensions ...string) completer {
 	if len(extensions) == 0 {
 		return cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)
@@ -95,8 +95,8 @@ func once(c completer) completer {
 	}
 }
 
-// flagCompleters are those of flags, by the flag's name, and of a command where flags of
-// a name differ, by "COMMAND/FLAG".
+// flagCompleters are the completers of flags, by the flag's name, or by "COMMAND/FLAG" for a
+// command whose flag of that name differs.
 var flagCompleters = map[string]completer{
 	"device": completeDevices, "bench/device": listOf(completeDevices), "conform/device": listOf(completeDevices),
 	"from": completeFormats, "bench/from": files("json"), "to": completeFormats,
@@ -108,9 +108,9 @@ var flagCompleters = map[string]completer{
 	"size": cobra.FixedCompletions([]string{sweep, "64K", "1M", "64M", "256M", "1G"}, cobra.ShellCompDirectiveNoFileComp),
 }
 
-// complete prepares commands for the requests of the shells' scripts.
+// complete prepares commands for requests of the shells' scripts.
 func complete(root *cobra.Command) {
-	root.CompletionOptions.DisableDefaultCmd = true // there is newCompletion
+	root.CompletionOptions.DisableDefaultCmd = true // newCompletion replaces it
 	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
 	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) {
 		if cmd.Name() == cobra.ShellCompRequestCmd {
@@ -119,9 +119,9 @@ func complete(root *cobra.Command) {
 	}
 }
 
-// completeFlags gives the flags of all commands what completes their values. cobra keeps
-// such flags, and what their values point to, for as long as the process lives: only a
-// request is to make it do so.
+// completeFlags registers completers for the flags of all commands. cobra keeps these flags, and
+// what their values point to, for the life of the process, so only a completion request should
+// register them.
 func completeFlags(root *cobra.Command) {
 	for cmd := range every(root) {
 		for name, c := range flagCompleters {
@@ -138,7 +138,7 @@ func completeFlags(root *cobra.Command) {
 	}
 }
 
-// listOf completes the last of words with commas between them.
+// listOf completes the last of several words separated by commas.
 func listOf(c completer) completer {
 	return func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		at := strings.LastIndex(word, ",") + 1
@@ -152,7 +152,7 @@ func listOf(c completer) completer {
 
 func completeDevices(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	all := []cobra.Completion{cobra.CompletionWithDesc("auto", "the first GPU, or else the CPU")}
-	infos, _ := device.List() // of a backend without devices there is nothing to complete
+	infos, _ := device.List() // for a backend without devices there is nothing to complete
 	for _, i := range infos {
 		all = append(all, cobra.CompletionWithDesc(i.ID(), quote.Text(i.Name)))
 	}
@@ -173,10 +173,10 @@ func completeCases(*cobra.Command, []string, string) (all []cobra.Completion, _ 
 	return all, cobra.ShellCompDirectiveNoFileComp
 }
 
-// mostCompleted is the size of the largest model that is read to complete a name of it.
+// mostCompleted is the size of the largest model that is read to complete a name in it.
 const mostCompleted = 64 << 20
 
-// inputsOf are the inputs of the model that is on the command line already.
+// inputsOf are the inputs of the model that is already on the command line.
 func inputsOf(args []string) []model.ValueInfo {
 	if len(args) == 0 {
 		return nil
@@ -191,7 +191,7 @@ func inputsOf(args []string) []model.ValueInfo {
 	return m.Graph.Inputs
 }
 
-// completeInputs completes the NAME= of an input. What follows is the user's, or a file.
+// completeInputs completes the NAME= of an input. What follows is free text, or a file.
 func completeInputs(_ *cobra.Command, args []string, word string) (all []cobra.Completion, _ cobra.ShellCompDirective) {
 	if strings.Contains(word, "=") {
 		return nil, cobra.ShellCompDirectiveDefault

@@ -89,7 +89,7 @@ func findCases(roots []string, filter *regexp.Regexp) ([]testCase, error) {
 	var cases []testCase
 	seen := map[string]bool{}
 	for _, root := range roots {
-		root, err := filepath.EvalSymlinks(root) // WalkDir would not enter a link
+		root, err := filepath.EvalSymlinks(root) // WalkDir does not follow a link
 		if err != nil {
 			return nil, err
 		}
@@ -159,7 +159,7 @@ func conformOn(cmd *cobra.Command, name string, cases []testCase, limits *limits
 	return nil
 }
 
-// errBroken: nobody can pass a case.
+// errBroken: the case itself is broken, so that nothing can pass it.
 var errBroken = errors.New("what the case expects is broken")
 
 func leaked(before, after device.Stats) error {
@@ -210,7 +210,7 @@ func runSet(ctx context.Context, s *tensor.Stream, sess *onnx.Session, m *model.
 	for i, in := range m.Graph.Inputs {
 		path := filepath.Join(set, fmt.Sprintf("input_%d.pb", i))
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			continue // an input with a default, or the session says that it is missing
+			continue // the input has a default, or the session reports that it is missing
 		}
 		if inputs[in.Name], err = readInput(s, path, in.Type); err != nil {
 			delete(inputs, in.Name)

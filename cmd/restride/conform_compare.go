@@ -11,8 +11,8 @@ import (
 	"github.com/restride/restride/onnx/model"
 )
 
-// compareValues says where two values first differ: in kind, type, shape, or any
-// bit of an element that is not NaN in both.
+// compareValues reports where two values first differ: in kind, type, shape, or any bit of an
+// element, unless the element is NaN in both.
 func compareValues(got, want *model.Value) error {
 	if got.Kind != want.Kind {
 		return fmt.Errorf("is a %v, want a %v", got.Kind, want.Kind)
@@ -66,7 +66,7 @@ func compareTensors(got, want *model.Tensor) error {
 	if bits := int64(got.Type.Bits()); bits < 8 && n*bits%8 != 0 && g[len(g)-1] != w[len(w)-1] {
 		return fmt.Errorf("the bits after the last element differ")
 	}
-	return nil // but for NaNs
+	return nil // except NaNs
 }
 
 func isNaN(packed []byte, i int64, t layout.DType) bool {
@@ -83,7 +83,7 @@ func indexOf(i int64, shape layout.Shape) layout.Shape {
 	return index
 }
 
-// element writes the bits of element i in hexadecimal.
+// element formats the bits of element i in hexadecimal.
 func element(packed []byte, i int64, t layout.DType) string {
 	bits := int64(t.Bits())
 	if bits < 8 {

@@ -27,7 +27,7 @@ func newDevices() *cobra.Command {
 			if err := w.Flush(); err != nil {
 				return err
 			}
-			if err != nil { // a backend without devices: said, and no failure
+			if err != nil { // a backend without devices is reported, but is not a failure
 				for line := range strings.Lines(err.Error()) {
 					fmt.Fprintf(cmd.OutOrStdout(), "no %s\n", quote.Text(strings.TrimSpace(line)))
 				}
@@ -37,7 +37,7 @@ func newDevices() *cobra.Command {
 	}
 }
 
-// byteSize writes a number of bytes for people.
+// byteSize formats a number of bytes for people.
 func byteSize(bytes int64) string {
 	const units = "KMGTPE"
 	if bytes < 1024 {

@@ -98,7 +98,7 @@ func explain(out io.Writer, r *ran) error {
 	return t.write(out)
 }
 
-// nodeTable is a table of nodes, with one more column.
+// nodeTable is a table of nodes, with one additional column.
 func nodeTable(more string) *table {
 	const node, op, output, typ, why = 0, 1, 2, 3, 7
 	return &table{
@@ -108,7 +108,7 @@ func nodeTable(more string) *table {
 	}
 }
 
-// explainPlan says how much memory the run was planned to need.
+// explainPlan prints how much memory the run was planned to need.
 func explainPlan(out io.Writer, r *ran) error {
 	shapes, known := map[string]layout.Shape{}, onnx.Values{}
 	defer func() { _ = known.Release() }()
@@ -155,7 +155,7 @@ func verdict(n onnx.NodeReport) string {
 	return "copy (" + n.How() + ")"
 }
 
-// share is a node's part of all bytes that were copied.
+// share is a node's share of all copied bytes.
 func share(n onnx.NodeReport, copied int64) string {
 	if n.Kind != tensor.Copy || copied == 0 {
 		return ""

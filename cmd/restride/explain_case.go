@@ -15,7 +15,7 @@ import (
 	"github.com/restride/restride/internal/quote"
 )
 
-// caseFlags ask why an operation is carried out as it is.
+// caseFlags ask why an operation is executed as it is.
 type caseFlags struct{ name, target string }
 
 func (f *caseFlags) register(cmd *cobra.Command) {
@@ -77,7 +77,7 @@ func (f *caseFlags) explainCase(cmd *cobra.Command, on string, asJSON bool) erro
 	return e.write(cmd.OutOrStdout())
 }
 
-// parseTarget reads a target that needs no device.
+// parseTarget parses a target that needs no device.
 func parseTarget(text string) (t launches.Target, name string, err error) {
 	const most = 1 << 16
 	if text == "serial" {

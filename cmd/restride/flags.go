@@ -9,16 +9,16 @@ import (
 	"github.com/restride/restride/quant"
 )
 
-// checked is a flag whose value is checked with the command line: a wrong one ends the
-// command before it does anything.
+// checked is a flag whose value is checked with the command line: a wrong value ends the command
+// before it does anything.
 type checked struct {
 	value *string
-	kind  string // what help calls the value
+	kind  string // the name of the value in help texts
 	check func(value string) error
 }
 
 func (c *checked) String() string {
-	if c.value == nil { // pflag's zero value, to which it compares
+	if c.value == nil { // pflag's zero value, with which it compares
 		return ""
 	}
 	return *c.value

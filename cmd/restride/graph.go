@@ -21,7 +21,7 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
-// graphFlags are what run and explain share: a model, a device and inputs.
+// graphFlags are the shared flags of run and explain: a model, a device and inputs.
 type graphFlags struct {
 	device string
 	inputs []string
@@ -31,8 +31,8 @@ type graphFlags struct {
 	limits limits
 	// profile is the file to write a profile to; empty: none.
 	profile string
-	// otherwise is what is done with a model that has operators which are not supported,
-	// and if static is set with any.
+	// otherwise is called for a model with unsupported operators, and, if static is set, for
+	// any model.
 	otherwise func(out io.Writer, m *model.Model) error
 	static    bool
 }
@@ -46,8 +46,8 @@ func (f *graphFlags) register(cmd *cobra.Command) {
 	f.limits.register(cmd, "the whole command")
 }
 
-// newGraphCommand returns a command that runs a model once and then shows it. If keep is
-// set it is shown what each node did.
+// newGraphCommand returns a command that runs a model once and then calls show. If keep is set,
+// show receives what each node did.
 func newGraphCommand(use, short string, keep bool, flags *graphFlags, show func(out io.Writer, r *ran) error) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               use + " MODEL.onnx",
@@ -105,7 +105,7 @@ func newGraphCommand(use, short string, keep bool, flags *graphFlags, show func(
 	return cmd
 }
 
-// elsewhere says which command reads a file that is no model.
+// elsewhere names the command that reads a file that is not a model.
 func elsewhere(path string, err error) error {
 	if fileFormat(path) == 0 {
 		return err
@@ -113,7 +113,7 @@ func elsewhere(path string, err error) error {
 	return fmt.Errorf("%w\nrestride inspect %s says what is in a file of weights", err, quote.Path(path))
 }
 
-// needsEngine says of a model with operators that are not supported what can be done with it.
+// needsEngine says what can be done with a model that has unsupported operators.
 func needsEngine(path string, lack *onnx.MissingError) error {
 	const most = 20
 	var ops []string
@@ -129,7 +129,7 @@ restride explain %[1]s says of each node what it does, without an engine
 adapters/onnxruntime is a Go package that runs the model, with ONNX Runtime as its engine`, path, strings.Join(ops, ", "))
 }
 
-// count writes how many of a thing there are.
+// count formats a number of things.
 func count(n int, thing string) string {
 	if n == 1 {
 		return "1 " + thing
@@ -146,7 +146,7 @@ type ran struct {
 	outputs onnx.Values
 	done    work
 	nodes   []onnx.NodeReport // of explain
-	kept    int64             // bytes that they take
+	kept    int64             // bytes that they use
 }
 
 // note counts what a node did, and keeps it if wanted.
@@ -164,7 +164,7 @@ func (r *ran) note(n onnx.NodeReport, keep bool) error {
 	return nil
 }
 
-// runGraph runs a model once, measured if there is a profile. Notes for the reader go to out.
+// runGraph runs a model once, measured if there is a profile. Notes for the user go to out.
 func (f *graphFlags) runGraph(ctx context.Context, out io.Writer, m *model.Model, keep bool, p *profile) (r *ran, err error) {
 	r = &ran{model: m}
 	defer func() {
@@ -208,7 +208,7 @@ func (f *graphFlags) runGraph(ctx context.Context, out io.Writer, m *model.Model
 	return r, p.run.Wait()
 }
 
-// close releases all of it.
+// close releases everything.
 func (r *ran) close() error {
 	budget.Process().Give(r.kept)
 	errs := []error{r.outputs.Release(), r.inputs.Release()}
@@ -221,7 +221,7 @@ func (r *ran) close() error {
 	return errors.Join(errs...)
 }
 
-// values reads the inputs that are given and makes up the others.
+// values reads the given inputs and generates the others.
 func (f *graphFlags) values(out io.Writer, s *tensor.Stream, m *model.Model, needed []model.ValueInfo) (values onnx.Values, err error) {
 	values = onnx.Values{}
 	defer func() {
@@ -293,8 +293,7 @@ func names(infos []model.ValueInfo) []string {
 	return list
 }
 
-// splitInput takes NAME=FILE apart. Either may contain a "=": the longest name
-// of an input counts.
+// splitInput splits NAME=FILE. Either may contain a "=": the longest matching input name wins.
 func splitInput(given string, inputs []model.ValueInfo) (in model.ValueInfo, file string, err error) {
 	found := false
 	for _, candidate := range inputs {
@@ -313,7 +312,7 @@ func splitInput(given string, inputs []model.ValueInfo) (in model.ValueInfo, fil
 	return in, "", wrongf("--input %q: the model has no input of that name%s; %s", given, nearest.Meant(given[:strings.LastIndex(given, "=")], known), listed("its inputs", known))
 }
 
-// parseDims reads the extents of named axes, which some input must have.
+// parseDims parses the extents of named axes, each of which some input must have.
 func parseDims(flags []string, inputs []model.ValueInfo) (map[string]int64, error) {
 	dims := map[string]int64{}
 	for _, d := range flags {
@@ -331,7 +330,7 @@ func parseDims(flags []string, inputs []model.ValueInfo) (map[string]int64, erro
 	return dims, nil
 }
 
-// axes are the names of the extents of values, each once, in their order.
+// axes are the names of the extents of values, each once, in order.
 func axes(values []model.ValueInfo) (names []string) {
 	seen := map[string]bool{"": true} // an extent without a name
 	for _, v := range values {
@@ -345,7 +344,7 @@ func axes(values []model.ValueInfo) (names []string) {
 	return names
 }
 
-// listed says which names of a kind there are: the first of them, where there are many.
+// listed lists the names of a kind; only the first ones if there are many.
 func listed(kind string, names []string) string {
 	const most = 20
 	if len(names) == 0 {
@@ -361,7 +360,7 @@ func listed(kind string, names []string) string {
 	return fmt.Sprintf("%s: %s", kind, strings.Join(text, ", "))
 }
 
-// parseShapes reads the shapes of values.
+// parseShapes parses the shapes of values.
 func parseShapes(flags []string) (map[string]layout.Shape, error) {
 	shapes := map[string]layout.Shape{}
 	for _, given := range flags {
@@ -370,7 +369,7 @@ func parseShapes(flags []string) (map[string]layout.Shape, error) {
 			return nil, wrongf("--shape %q: want NAME=1x3x224x224", given)
 		}
 		shape := layout.Shape{}
-		if given[at+1:] != "" { // else a scalar
+		if given[at+1:] != "" { // otherwise a scalar
 			for _, d := range strings.Split(given[at+1:], "x") {
 				n, err := strconv.ParseInt(d, 10, 64)
 				if err != nil || n < 0 {
@@ -384,8 +383,8 @@ func parseShapes(flags []string) (map[string]layout.Shape, error) {
 	return shapes, nil
 }
 
-// concrete returns the shape of a random input: the given one, or what is declared, and
-// for axes without a number what --dim says or else 2.
+// concrete returns the shape of a random input: the given one, or the declared one with each
+// unknown extent from --dim, or else 2.
 func concrete(in model.ValueInfo, dims map[string]int64, given layout.Shape) (layout.Shape, error) {
 	if given != nil && in.Type.Kind == model.TensorType && in.Type.Elem != layout.Invalid {
 		return given, nil

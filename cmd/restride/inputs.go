@@ -34,9 +34,9 @@ func readInput(s *tensor.Stream, path string, t model.Type) (onnx.Value, error) 
 	return onnx.LoadValue(s, v, t)
 }
 
-// loadDeclared reads a protobuf file with a value of the type that the graph
-// declares. Data files that ONNX wrote up to release 1.18 call bfloat16 uint16:
-// there the graph's word counts.
+// loadDeclared reads a protobuf file with a value of the type that the graph declares. In data
+// files from ONNX up to release 1.18, bfloat16 is labelled uint16: the graph's type takes
+// precedence.
 func loadDeclared(path string, t model.Type) (*model.Value, error) {
 	if t.Kind == model.UnknownType {
 		t.Kind = model.TensorType
@@ -48,10 +48,9 @@ func loadDeclared(path string, t model.Type) (*model.Value, error) {
 	return v, err
 }
 
-// readNpy reads a numpy array file. One in Fortran order is read as the
-// transpose that it is.
+// readNpy reads a numpy array file. An array in Fortran order is read as a transpose.
 func readNpy(s *tensor.Stream, path string) (*tensor.Tensor, error) {
-	f, err := file.Open(path, math.MaxInt64) // npy.Read holds its length against its header
+	f, err := file.Open(path, math.MaxInt64) // npy.Read checks its length against its header
 	if err != nil {
 		return nil, err
 	}
@@ -77,17 +76,16 @@ func readNpy(s *tensor.Stream, path string) (*tensor.Tensor, error) {
 	return y, errors.Join(err, x.Release())
 }
 
-// maxRandom is how many bytes of random inputs a model gets: more is for the
-// user to give.
+// maxRandom is the most bytes of random inputs for a model: the user must provide larger ones.
 const maxRandom = 1 << 30
 
-// maker makes up tensors, as far as there is room.
+// maker generates tensors within a limit on memory.
 type maker struct {
 	rng  *rand.Rand
-	room int64 // bytes
+	room int64 // remaining bytes
 }
 
-// claim takes room for n things of a size each, which a tensor is to hold.
+// claim reserves memory for a tensor's n things of the given size.
 func (m *maker) claim(of *model.Tensor, n, size int64) error {
 	if n > m.room/size {
 		return fmt.Errorf("random inputs of more than %s in all are too large to make up: give this one with --input", byteSize(maxRandom))
@@ -96,8 +94,8 @@ func (m *maker) claim(of *model.Tensor, n, size int64) error {
 	return budget.TakeFor(budget.Process(), of, "a random input", n*size)
 }
 
-// tensor makes up elements: floating-point numbers of the normal distribution,
-// integers from 0 to 9, and for the other types any bits.
+// tensor generates elements: normally distributed floating-point numbers, integers from 0 to 9,
+// and random bits for other types.
 func (m *maker) tensor(t layout.DType, shape layout.Shape) (*model.Tensor, error) {
 	rng := m.rng
 	out := &model.Tensor{Type: t, Dims: shape}

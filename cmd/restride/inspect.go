@@ -60,23 +60,24 @@ possible ones are listed, and --from selects one.`,
 	return cmd
 }
 
-// inspection is what inspect says.
+// inspection is the output of inspect.
 type inspection struct {
 	Files  []inspectedFile `json:"files"`
 	Format string          `json:"format,omitempty"` // of the weights
 	SaidBy string          `json:"said_by,omitempty"`
-	// Unsaid is why Format is not there, and MayBe what names and shapes allow.
+	// Unsaid is the reason why Format is missing, and MayBe the formats that names and shapes
+	// allow.
 	Unsaid  string            `json:"unsaid,omitempty"`
 	MayBe   []string          `json:"may_be,omitempty"`
 	Weights []inspectedWeight `json:"weights"`
-	Tensors []inspectedTensor `json:"tensors"` // that are of no weight
+	Tensors []inspectedTensor `json:"tensors"` // not part of a weight
 }
 
 type inspectedFile struct {
 	Path     string            `json:"path"`
 	Format   string            `json:"format"`
 	Tensors  int               `json:"tensors"`
-	Bytes    int64             `json:"bytes"` // of these
+	Bytes    int64             `json:"bytes"` // of these tensors
 	Metadata map[string]string `json:"metadata"`
 }
 
@@ -91,7 +92,7 @@ type inspectedWeight struct {
 	Name    string              `json:"name"`
 	Shape   []int64             `json:"shape"` // batch, n, k
 	Bits    int64               `json:"bits"`
-	Group   int64               `json:"group"` // k that share a scale; 0: a row's
+	Group   int64               `json:"group"` // extent along k that shares a scale; 0: a row
 	Zeros   bool                `json:"zero_points"`
 	Blocks  string              `json:"blocks,omitempty"` // GGUF's type
 	Bytes   int64               `json:"bytes"`
@@ -99,16 +100,16 @@ type inspectedWeight struct {
 	Becomes map[string]becoming `json:"becomes,omitempty"` // by format
 }
 
-// becoming is what a conversion takes, or why there is none.
+// becoming is the cost of a conversion, or the reason why there is none.
 type becoming struct {
 	Verdict string `json:"verdict,omitempty"` // "view" or "copy"
 	Moves   int    `json:"moves,omitempty"`
-	Bytes   int64  `json:"bytes,omitempty"` // written by these
+	Bytes   int64  `json:"bytes,omitempty"` // written by these moves
 	Memory  int64  `json:"memory,omitempty"`
 	Refused string `json:"refused,omitempty"`
 }
 
-// inspect reads nothing but what Open has read.
+// inspect reads nothing beyond what Open has read.
 func inspect(ctx context.Context, c *checkpoint.Checkpoint, said said) (*inspection, error) {
 	out := &inspection{Weights: []inspectedWeight{}, Tensors: []inspectedTensor{}}
 	for _, f := range c.Files {
@@ -154,7 +155,7 @@ func inspect(ctx context.Context, c *checkpoint.Checkpoint, said said) (*inspect
 	return out, out.rest(c, rest)
 }
 
-// rest lists tensors that are of no weight.
+// rest lists tensors that are not part of a weight.
 func (i *inspection) rest(c *checkpoint.Checkpoint, all []quant.Tensor) error {
 	for _, t := range all {
 		i.Tensors = append(i.Tensors, inspectedTensor{t.Name, t.Type, t.Dims, c.Lookup(t.Name).Size()})
@@ -162,7 +163,7 @@ func (i *inspection) rest(c *checkpoint.Checkpoint, all []quant.Tensor) error {
 	return nil
 }
 
-// mayBe are the formats that names and shapes of the first tensors allow.
+// mayBe are the formats that the names and shapes of the first tensors allow.
 func mayBe(all []quant.Tensor, said said) (names []string) {
 	all = all[:min(len(all), mostShapes)]
 	p := quant.Params{Bits: said.bits, Group: -1, GroupHint: said.group}
@@ -175,7 +176,7 @@ func mayBe(all []quant.Tensor, said said) (names []string) {
 	return names
 }
 
-// verdictOf says whether anything has to move.
+// verdictOf says whether any data must move.
 func verdictOf(c quant.Cost) string {
 	if c.Bytes == 0 {
 		return "view"

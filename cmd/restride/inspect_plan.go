@@ -10,10 +10,10 @@ import (
 	"github.com/restride/restride/quant"
 )
 
-// mostShapes is how many different weights are looked at. Models have a few dozen.
+// mostShapes is the most different weights to plan for. Models have a few dozen.
 const mostShapes = 1000
 
-// planner knows what weights become, by their kinds.
+// planner caches the possible conversions of weights, by their kinds.
 type planner struct {
 	kinds map[string]*kindOfWeight
 	of    map[*quant.Weight]*kindOfWeight
@@ -23,7 +23,7 @@ func newPlanner() *planner {
 	return &planner{map[string]*kindOfWeight{}, map[*quant.Weight]*kindOfWeight{}}
 }
 
-// kindOfWeight is what weights that are alike but for their names become.
+// kindOfWeight is the planned conversions of weights that differ only in name.
 type kindOfWeight struct {
 	becomes map[string]becoming
 	plans   map[string]*quant.Plan
@@ -54,8 +54,9 @@ func (p *planner) becomes(w *quant.Weight) map[string]becoming {
 	return k.becomes
 }
 
-// refuse prepares the conversion of all weights that can become a format, for each format:
-// what repack would refuse, though it can convert each weight, they cannot become.
+// refuse prepares, for each format, the conversion of all weights that can become it: if repack
+// would refuse the output although it can convert each weight, these weights cannot become that
+// format.
 func (p *planner) refuse(ctx context.Context, r repack, weights []*quant.Weight, rest []quant.Tensor) error {
 	for _, to := range quant.Formats() {
 		if err := context.Cause(ctx); err != nil {
@@ -77,7 +78,7 @@ func (p *planner) refuse(ctx context.Context, r repack, weights []*quant.Weight,
 	return nil
 }
 
-// prepare prepares the conversion to a format, into a file and, of several files, into a folder.
+// prepare prepares the conversion to a format, into a file and, for several files, into a folder.
 func (p *planner) prepare(r repack, to *quant.Format, weights []*quant.Weight, rest []quant.Tensor) error {
 	can := func(k *kindOfWeight) bool { return k.plans[to.Name] != nil }
 	if !slices.ContainsFunc(slices.Collect(maps.Values(p.kinds)), can) {
@@ -102,7 +103,7 @@ func (p *planner) prepare(r repack, to *quant.Format, weights []*quant.Weight, r
 	}
 	outputs := []string{"out." + to.File().String(), "out"}
 	if len(r.source.Files) == 1 {
-		outputs = outputs[1:] // a folder has what a file has, and config.json
+		outputs = outputs[1:] // a folder contains what a file contains, plus config.json
 	}
 	for _, r.output = range outputs {
 		r.files = nil

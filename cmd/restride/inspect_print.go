@@ -67,8 +67,8 @@ func (i *inspection) printWeights(out io.Writer) error {
 	return w.Flush()
 }
 
-// printFormats says what the weights can become: for each format how many, and why not the
-// others. Formats that none can become come last.
+// printFormats prints what the weights can become: for each format the number of weights, and the
+// reason why others cannot. Formats that no weight can become are last.
 func (i *inspection) printFormats(out io.Writer) error {
 	if len(i.Weights) == 0 {
 		return nil
@@ -89,8 +89,8 @@ func (i *inspection) printFormats(out io.Writer) error {
 	return w.Flush()
 }
 
-// canBecome counts the weights that can become a format, and says how; and why the first of
-// the others cannot.
+// canBecome counts the weights that can become a format, and describes how, with the reason why
+// the first of the others cannot.
 func (i *inspection) canBecome(format string) (can int, how string) {
 	copies, why := 0, ""
 	for _, x := range i.Weights {

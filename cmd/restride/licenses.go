@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// licensesJSON has the licences of all modules that any build of the command has linked in.
+// licensesJSON has the licences of all modules linked into any build of the command.
 // internal/licenses writes it.
 //
 //go:generate go run -C ../../internal/licenses . ../../cmd/restride/licenses.json
@@ -25,19 +25,19 @@ var licensesJSON []byte
 type license struct {
 	Module  string `json:"module"` // "std" is Go's standard library
 	Version string `json:"version,omitempty"`
-	License string `json:"license"` // an expression of SPDX
+	License string `json:"license"` // an SPDX expression
 	Files   []struct {
 		Name string   `json:"name"`
-		Text []string `json:"text"` // lines
+		Text []string `json:"text"` // by line
 	} `json:"files"`
 }
 
-// knownLicenses are those of all builds.
+// knownLicenses are the licences of all builds.
 func knownLicenses() (all []license, err error) {
 	return all, json.Unmarshal(licensesJSON, &all)
 }
 
-// licensesOf returns those of what a program has in it.
+// licensesOf returns the licences of a program's modules.
 func licensesOf(info *debug.BuildInfo) (all []license, err error) {
 	known, err := knownLicenses()
 	if err != nil {

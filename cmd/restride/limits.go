@@ -13,13 +13,13 @@ import (
 	"github.com/restride/restride/device/budget"
 )
 
-// limits are the flags of commands that run models, which may be anybody's.
+// limits are the flags of commands that run models, which may be untrusted.
 type limits struct {
 	memory  string
 	timeout time.Duration
 }
 
-// register adds the flags. The time is that of one thing, such as "a case".
+// register adds the flags. The time limit is for one thing, such as "a case".
 func (l *limits) register(cmd *cobra.Command, of string) {
 	cmd.Flags().Var(sizeFlag(&l.memory), "max-memory", "maximum memory for tensors and files, on the host and on devices together, as 512M (default: what the system grants)")
 	cmd.Flags().DurationVar(&l.timeout, "timeout", 0, "maximum time for "+of+", as 30s (default: none)")
@@ -38,8 +38,8 @@ func (l *limits) bound() (restore func(), err error) {
 		}
 		restore = budget.SetLimit(bytes, "--max-memory")
 	}
-	// The collector knows no other limit than its own, and may leave as much garbage
-	// as there is memory in use. GOMEMLIMIT may ask for less.
+	// The garbage collector knows only its own limit, and may leave as much garbage as there
+	// is memory in use. GOMEMLIMIT may be lower.
 	most, _ := budget.Process().Limit()
 	was := debug.SetMemoryLimit(-1)
 	debug.SetMemoryLimit(min(was, most))
@@ -50,11 +50,11 @@ func (l *limits) bound() (restore func(), err error) {
 	}, nil
 }
 
-// grace is the time that a command has to end by itself once its time is over: between
-// two nodes it asks, in one it does not.
+// grace is the time that a command has to end by itself after its time limit: it checks the limit
+// between nodes, but not within one.
 var grace = 3 * time.Second
 
-// begin starts the time for one thing, which the error at its end names.
+// begin starts the time limit for one thing, which the timeout error names.
 func (l *limits) begin(ctx context.Context, thing string) (_ context.Context, end func()) {
 	if l.timeout == 0 {
 		return ctx, func() {}

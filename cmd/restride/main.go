@@ -24,19 +24,19 @@ func main() {
 	root := newRoot()
 	root.SetOut(out)
 	err := execute(context.Background(), root)
-	if err = cmp.Or(out.err, err); err != nil { // output that is lost is never the command line's fault
+	if err = cmp.Or(out.err, err); err != nil { // lost output is never a command line error
 		complain(os.Stderr, err)
 		os.Exit(statusOf(err))
 	}
 }
 
-// complain prints the error of a command, if the command has not.
+// complain prints a command's error, unless the command already has.
 func complain(w io.Writer, err error) {
 	if errors.Is(err, errCounted) {
 		return
 	}
 	text := err.Error()
-	if !strings.HasPrefix(text, "restride ") { // else it begins with the command
+	if !strings.HasPrefix(text, "restride ") { // otherwise it begins with the command
 		text = "restride: " + text
 	}
 	if usage := (*usageError)(nil); errors.As(err, &usage) && usage.help != "" {
@@ -45,8 +45,7 @@ func complain(w io.Writer, err error) {
 	fmt.Fprintln(w, quote.Lines(text))
 }
 
-// checkedWriter keeps the first error of writing: output that was lost must not
-// look like success.
+// checkedWriter keeps the first write error: lost output must not look like success.
 type checkedWriter struct {
 	w   io.Writer
 	err error
@@ -58,7 +57,7 @@ func (c *checkedWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Fd is the file's, for what only terminals are given.
+// Fd is the file's descriptor, for features that only terminals have.
 func (c *checkedWriter) Fd() uintptr {
 	if f, ok := c.w.(*os.File); ok {
 		return f.Fd()
@@ -66,7 +65,7 @@ func (c *checkedWriter) Fd() uintptr {
 	return ^uintptr(0)
 }
 
-// errCounted ends a command whose closing line has already told the failures.
+// errCounted ends a command whose closing line has already reported the failures.
 var errCounted = errors.New("some cases failed")
 
 func newRoot() *cobra.Command {
@@ -93,10 +92,10 @@ command itself, or of a file, device or library that it needs.`,
 	return root
 }
 
-// tally counts the cases of a command.
+// tally counts a command's cases.
 type tally struct{ passed, failed, skipped int }
 
-// close prints the closing line, and fails if a case did.
+// close prints the closing line, and fails if a case failed.
 func (t tally) close(cmd *cobra.Command) error {
 	fmt.Fprintf(cmd.OutOrStdout(), "%d passed, %d failed, %d skipped\n", t.passed, t.failed, t.skipped)
 	if t.failed > 0 {

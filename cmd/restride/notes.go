@@ -12,7 +12,7 @@ import (
 	"github.com/restride/restride/internal/quote"
 )
 
-// notes are what devices have noticed that a command has told: each once.
+// notes are the devices' diagnostics that a command has printed, each once.
 type notes map[string]bool
 
 func (n notes) tell(cmd *cobra.Command, dev device.Device) {

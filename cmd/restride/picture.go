@@ -12,7 +12,7 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
-// colours are those of the verdicts, in the order of the legend.
+// colours are the colours of the verdicts, in the order of the legend.
 var colours = []struct {
 	outcome onnx.Outcome
 	colour  string
@@ -27,10 +27,10 @@ type box struct {
 	outcome          onnx.Outcome
 }
 
-// drawing is a model's graph with what became of its nodes.
+// drawing is a model's graph with the results of its nodes.
 type drawing struct {
 	model *model.Model
-	boxes map[int]box       // by the index of the node
+	boxes map[int]box       // by node index
 	types map[string]string // of values
 }
 
@@ -38,7 +38,7 @@ func drawingOfRun(r *ran) *drawing {
 	d := &drawing{r.model, map[int]box{}, map[string]string{}}
 	for _, n := range r.nodes {
 		if n.Graph != "" {
-			continue // of a graph within a node
+			continue // in a graph within a node
 		}
 		b := box{n.Op, verdict(n), n.Why, n.Outcome()}
 		if n.Kind == tensor.Copy {
@@ -56,7 +56,7 @@ func drawingOfExplanation(m *model.Model, e *onnx.Explanation) *drawing {
 	d := &drawing{m, map[int]box{}, map[string]string{}}
 	for _, n := range e.Nodes {
 		if n.Graph != "" {
-			continue // of a graph within a node
+			continue // in a graph within a node
 		}
 		b := box{n.Op, string(n.Outcome), n.Why, n.Outcome}
 		if n.Bytes > 0 {
@@ -70,14 +70,14 @@ func drawingOfExplanation(m *model.Model, e *onnx.Explanation) *drawing {
 	return d
 }
 
-// picture draws the graph in Graphviz's language: a box per node, coloured by
-// what it did, and an arrow per value, from its maker to each user.
+// picture draws the graph in Graphviz's language: a box per node, coloured by what it did, and an
+// arrow per value, from its producer to each user.
 func (d *drawing) picture() []byte {
 	var b bytes.Buffer
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	line("digraph restride {")
 	line("\trankdir=TB; node [shape=box, style=\"filled,rounded\", fontname=\"Helvetica\", fontsize=10]; edge [fontname=\"Helvetica\", fontsize=9];")
-	from, types := map[string]string{}, d.types // where a value comes from
+	from, types := map[string]string{}, d.types // the producer of each value
 	plain := func(kind, name, what string) string {
 		id := quoted(kind + " " + name)
 		line("\t%s [label=%s, shape=ellipse, fillcolor=white];", id, quoted(quote.Plain(name)+"\n"+what))
@@ -87,7 +87,7 @@ func (d *drawing) picture() []byte {
 		from[in.Name] = plain("input", in.Name, in.Type.String())
 	}
 	constant := func(name string, t layout.DType, dims layout.Shape) {
-		if from[name] == "" { // else it is the default of an input
+		if from[name] == "" { // otherwise it is the default of an input
 			from[name] = plain("constant", name, t.String()+dims.String())
 		}
 	}
@@ -141,5 +141,5 @@ func colourOf(outcome onnx.Outcome) string {
 	return colours[0].colour
 }
 
-// quoted writes a string of the language. Names from a file may hold anything.
+// quoted formats a string in that language. Names from a file may contain anything.
 func quoted(s string) string { return strconv.Quote(s) }

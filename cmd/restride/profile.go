@@ -41,14 +41,14 @@ func newProfile(path string) (*profile, error) {
 	return &profile{file: f, path: path, begin: time.Now()}, nil
 }
 
-// discard removes the file, unless it was written.
+// discard removes the file unless it was written.
 func (p *profile) discard() {
 	if p != nil {
 		p.file.Discard()
 	}
 }
 
-// phase ends the phase before, and begins one.
+// phase ends the current phase, and begins another.
 func (p *profile) phase(name string) {
 	if p != nil {
 		p.end()
@@ -63,7 +63,7 @@ func (p *profile) end() {
 	}
 }
 
-// write writes the file, and says so.
+// write writes the file, and reports that.
 func (p *profile) write(out io.Writer) error {
 	p.end()
 	w := &trace{w: bufio.NewWriter(p.file)}
@@ -87,7 +87,7 @@ func (p *profile) write(out io.Writer) error {
 type trace struct {
 	w     *bufio.Writer
 	began bool
-	err   error // the first
+	err   error // the first error
 }
 
 // traceEvent is an event of the format.
@@ -111,7 +111,7 @@ const (
 
 // nodeArgs are the details of a node.
 type nodeArgs struct {
-	Node    int      `json:"node"` // in the file's list of nodes
+	Node    int      `json:"node"` // index in the file's list of nodes
 	Name    string   `json:"name,omitempty"`
 	Graph   string   `json:"graph,omitempty"`
 	Group   []int    `json:"group,omitempty"`
@@ -125,7 +125,7 @@ type nodeArgs struct {
 	Why     string   `json:"why"`
 }
 
-// profile writes all of a profile.
+// profile writes a complete profile.
 func (t *trace) profile(p *profile) {
 	t.name("process_name", 0, "restride")
 	t.name("thread_name", hostRow, "host")
@@ -150,7 +150,7 @@ func (t *trace) profile(p *profile) {
 	}
 }
 
-// node writes the spans of a node, or where it has none, a point at the beginning of the run.
+// node writes a node's spans or, if it has none, a point at the beginning of the run.
 func (t *trace) node(n onnx.NodeReport, since time.Duration) {
 	args := nodeArgs{
 		Node: n.Index, Name: n.Name, Graph: n.Graph, Group: n.Group, Verdict: string(n.Outcome()), Bytes: n.Bytes,

@@ -63,7 +63,7 @@ and at any time: together they write what one command with as many files writes.
 	return cmd
 }
 
-// repack is a conversion as the flags say it.
+// repack is a conversion as specified by flags.
 type repack struct {
 	said               said
 	to, output, device string
@@ -79,19 +79,19 @@ type repack struct {
 	part    part
 	weights []*weight
 	left    int            // weights that --only does not match
-	leftOut []string       // keys of metadata that the output cannot have
-	files   []*outFile     // all of them, also those of other parts
-	config  map[string]any // nil: records say it
+	leftOut []string       // keys of metadata that the output cannot contain
+	files   []*outFile     // all files, including other parts' files
+	config  map[string]any // nil: records describe the weights
 	// configText is the output's config.json; nil: there is none.
 	configText json.RawMessage
-	begun      []string // files that this run has begun, partial ones among them
+	begun      []string // files that this run has begun, including partial ones
 	memory     memory
 	charged    func(bytes int64) error // for plans
 	stream     *tensor.Stream
 
 	progress *progress
 	did      account
-	done     int64 // bytes written or there, of all
+	done     int64 // total bytes written or already there
 	all      int64
 }
 

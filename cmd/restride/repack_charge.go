@@ -10,18 +10,18 @@ import (
 	"github.com/restride/restride/quant"
 )
 
-// What becomes of a source's tensors in memory, in bytes, beside what the checkpoint itself
-// has of them: structs, their places in maps and slices that have grown, lines of tables.
-// TestBugMemoryOfMany compares it with what processes take.
+// The memory for a source's tensors, in bytes, in addition to the checkpoint's own memory for
+// them: structs, entries in maps and in grown slices, lines of tables. TestBugMemoryOfMany
+// compares it with the actual memory of processes.
 const (
-	foundTensor  = 1 << 10 // for finding weights among the tensors, and for a tensor's line
+	foundTensor  = 1 << 10 // to find weights among the tensors, and for a tensor's line
 	foundWeight  = 2 << 10 // a weight with its extents, and its line
 	plannedBase  = 2 << 10
 	plannedMove  = 800
-	writtenBytes = 800 // for a tensor in the header that is written
+	writtenBytes = 800 // for a tensor in the written header
 )
 
-// openSource opens a source, and counts the memory for the work on its tensors.
+// openSource opens a source, and reserves the memory for the work on its tensors.
 func openSource(path string) (*checkpoint.Checkpoint, error) {
 	c, err := checkpoint.Open(path)
 	if err != nil {
@@ -33,13 +33,13 @@ func openSource(path string) (*checkpoint.Checkpoint, error) {
 	return c, nil
 }
 
-// finding counts the memory for finding weights.
+// finding reserves the memory for finding weights.
 type finding struct {
 	taken int64
 	err   error
 }
 
-// match returns match for weights that there is memory for.
+// match is match for as many weights as there is memory for.
 func (f *finding) match(match func(string) bool) func(string) bool {
 	return func(name string) bool {
 		if f.err != nil || !match(name) {
@@ -56,7 +56,8 @@ func (f *finding) take(what string, bytes int64) {
 	}
 }
 
-// end has the memory be given back with the weights, or here if there are none.
+// end arranges for the memory to be released with the weights, or releases it now if there are
+// none.
 func (f *finding) end(weights []*quant.Weight) {
 	budget.Process().Give(f.taken)
 	if f.err == nil && len(weights) > 0 {
@@ -64,7 +65,7 @@ func (f *finding) end(weights []*quant.Weight) {
 	}
 }
 
-// charge counts the memory of a weight's plan.
+// charge reserves the memory of a weight's plan.
 func (r *repack) charge(w *weight) error {
 	bytes := plannedBase + plannedMove*int64(w.Cost().Moves) + writtenBytes*int64(len(w.To.Tensors))
 	if r.verify && w.back == nil { // the way back is as long
@@ -78,7 +79,7 @@ func (r *repack) charge(w *weight) error {
 	return r.charged(bytes)
 }
 
-// chargeJSON counts the memory of a text of metadata once it is decoded.
+// chargeJSON reserves the memory of a metadata text after decoding.
 func chargeJSON(c *checkpoint.Checkpoint, key, text string) error {
 	return jsontext.Charge(strings.NewReader(text), budget.Steps(func(bytes int64) error {
 		return budget.TakeFor(budget.Process(), c, "the metadata "+key, bytes)

@@ -9,8 +9,8 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// readConfig returns the fields of the source's config.json, nil if there is none. Other
-// values than objects are an error.
+// readConfig returns the fields of the source's config.json, or nil if there is none. Values other
+// than objects are an error.
 func readConfig(c *checkpoint.Checkpoint) (map[string]json.RawMessage, error) {
 	if c.Config == nil {
 		return nil, nil
@@ -27,14 +27,13 @@ func readConfig(c *checkpoint.Checkpoint) (map[string]json.RawMessage, error) {
 // start is the beginning of a text.
 func start(text []byte) string { return string(text[:min(len(text), 20)]) }
 
-// outConfig is the output's config.json: the source's, with what it says of weights brought up
-// to date.
+// outConfig is the output's config.json: the source's, with its description of weights updated.
 func (r *repack) outConfig() ([]byte, error) {
 	fields, err := readConfig(r.source)
-	if fields == nil || r.left > 0 { // and it says what these are
+	if fields == nil || r.left > 0 { // config.json describes the weights left
 		return r.source.Config, err
 	}
-	delete(fields, configKey) // of numbers, which are not quantised, or of weights that differ
+	delete(fields, configKey) // wrong for unquantised numbers, or for weights that differ
 	if r.config != nil {
 		if fields[configKey], err = json.Marshal(r.config); err != nil {
 			return nil, err
@@ -43,8 +42,8 @@ func (r *repack) outConfig() ([]byte, error) {
 	return json.Marshal(fields)
 }
 
-// configOf returns what metadata says of a checkpoint's weights, as config.json would; nil:
-// nothing. All files say the same.
+// configOf returns the metadata's description of a checkpoint's weights, in the format of
+// config.json; nil: none. All files agree.
 func configOf(c *checkpoint.Checkpoint) (json.RawMessage, error) {
 	first, some := c.Files[0].Value(configKey)
 	if c.Files[0].Format != checkpoint.Safetensors {

@@ -12,7 +12,7 @@ import (
 	"github.com/restride/restride/tensor"
 )
 
-// conversion takes weights of a file through the device, a batch for each piece.
+// conversion moves a file's weights through the device, one batch per piece.
 type conversion struct {
 	*output
 	todo []*weight
@@ -33,7 +33,7 @@ func (c *conversion) run(ctx context.Context) error {
 	return err
 }
 
-// next returns a batch, and moves on. last: it is the weight's last one.
+// next returns a batch, and advances. last: it is the weight's last one.
 func (c *conversion) next(at *batch) (w *weight, p quant.Piece, last bool) {
 	w = c.todo[at.weight]
 	p = w.pieces.At(at.piece)
@@ -73,7 +73,7 @@ func (c *conversion) load(_ context.Context, in []*pipeline.Array) error {
 	return nil
 }
 
-// convert converts a batch, and turns it back, if it shall.
+// convert converts a batch, and converts it back if required.
 func (c *conversion) convert(_ context.Context, in []*tensor.Tensor) (out []*tensor.Tensor, err error) {
 	w, p, last := c.next(&c.turns)
 	src := quant.Memory{}

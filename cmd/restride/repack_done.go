@@ -7,17 +7,17 @@ import (
 	"github.com/restride/restride/internal/quote"
 )
 
-// account is what a run has done, counted as it does it.
+// account is the work that a run has done, counted meanwhile.
 type account struct {
 	made, earlier amount
-	moves         int // copies on the device, of all pieces
-	moved, views  int // tensors of weights, made by these or copied from file to file
+	moves         int // copies on the device, for all pieces
+	moved, views  int // tensors of weights: made by these copies, or copied from file to file
 }
 
-// amount is what is in files.
+// amount is the contents of files.
 type amount struct {
 	Weights int   `json:"weights"`
-	Copied  int   `json:"copied"` // tensors that are no weights
+	Copied  int   `json:"copied"` // tensors that are not weights
 	Bytes   int64 `json:"bytes"`
 }
 
@@ -28,7 +28,7 @@ func (a *amount) add(weights, copied int, bytes int64) {
 // none reports whether there is nothing.
 func (a amount) none() bool { return a == amount{} }
 
-// tellEarlier says what an earlier run has written, and whether this one has looked at it.
+// tellEarlier reports what an earlier run has written, and whether this run has checked it.
 func (r *repack) tellEarlier(out io.Writer) {
 	a := r.did.earlier
 	if a.none() {
@@ -41,7 +41,7 @@ func (r *repack) tellEarlier(out io.Writer) {
 	fmt.Fprintf(out, "an earlier run has written %d weights, %d tensors as they were, %s in all: %s\n", a.Weights, a.Copied, byteSize(a.Bytes), looked)
 }
 
-// tellBack says which weights were turned back, or can be, and why others cannot.
+// tellBack reports which weights were converted back, or can be, and why others cannot.
 func (r *repack) tellBack(out io.Writer) error {
 	if !r.verify {
 		return nil

@@ -11,8 +11,8 @@ import (
 	"github.com/restride/restride/quant"
 )
 
-// earlier is what an earlier run has written of a file: all of it, or some tensors of a
-// partial one. Nothing is said of its bytes unless they are compared with what is made again.
+// earlier is what an earlier run has written of a file: all of it, or some tensors of a partial
+// file. Its bytes are unverified unless they are compared with newly made ones.
 type earlier struct {
 	path    string
 	tensors map[string]bool
@@ -23,10 +23,10 @@ type earlier struct {
 // has reports whether an earlier run has written a tensor.
 func (e *earlier) has(name string) bool { return e.tensors[name] }
 
-// compareBytes is how many bytes are compared at once.
+// compareBytes is the number of bytes compared at a time.
 const compareBytes = 256 << 10
 
-// compare compares bytes of a tensor that is there with those that are made again.
+// compare compares bytes of an existing tensor with newly made ones.
 func (e *earlier) compare(name string, want []byte, at int64) error {
 	if e.buffer == nil {
 		e.buffer = make([]byte, compareBytes)
@@ -50,7 +50,7 @@ func (e *earlier) compare(name string, want []byte, at int64) error {
 	return nil
 }
 
-// ofPartial is what an earlier run has written of a file that is not whole.
+// ofPartial is what an earlier run has written of an incomplete file.
 func ofPartial(path string, w *checkpoint.Writer, index map[string]int) *earlier {
 	e := &earlier{path: path + checkpoint.Partial, tensors: map[string]bool{}}
 	for name, i := range index {
@@ -62,7 +62,7 @@ func ofPartial(path string, w *checkpoint.Writer, index map[string]int) *earlier
 	return e
 }
 
-// ofWhole is a file of a folder that an earlier run has written.
+// ofWhole is a complete file of a folder from an earlier run.
 func ofWhole(f *checkpoint.File) *earlier {
 	e, tensors := &earlier{path: f.Path, tensors: map[string]bool{}}, map[string]*checkpoint.Tensor{}
 	for _, t := range f.Tensors {
@@ -78,8 +78,8 @@ func ofWhole(f *checkpoint.File) *earlier {
 	return e
 }
 
-// finished opens a file of a folder if an earlier run has written it: just this one, as far
-// as its header says.
+// finished opens a file of a folder if an earlier run has written exactly this file, judging by
+// its header.
 func (r *repack) finished(f *outFile, source string) *checkpoint.File {
 	if !r.folder() {
 		return nil

@@ -10,8 +10,8 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// guard refuses an output that would replace a part of the source, or files of a folder that
-// repack has not written.
+// guard rejects an output that would replace part of the source, or files of a folder that repack
+// has not written.
 func (r *repack) guard() error {
 	if err := r.guardSource(); err != nil || !r.folder() {
 		return err
@@ -33,7 +33,7 @@ func foreign(path string) error {
 	return layout.Errorf(layout.ErrInvalid, "repack", "%s is there, and repack has not written it: name another folder, or remove it", quote.Path(path))
 }
 
-// described are the paths of the output's index and config.json, those that there will be.
+// described are the paths of the output's index and config.json, if it will have these.
 func (r *repack) described() (paths []string) {
 	if len(r.files) > 1 && r.files[0].header.Format == checkpoint.Safetensors {
 		paths = append(paths, filepath.Join(r.output, r.indexName()))
@@ -44,7 +44,7 @@ func (r *repack) described() (paths []string) {
 	return paths
 }
 
-// guardSource refuses to write where the source is, by whatever name.
+// guardSource refuses to write to the source, under any name.
 func (r *repack) guardSource() error {
 	in, out := []string{r.source.Path}, []string{r.output}
 	for _, f := range r.source.Files {
@@ -70,7 +70,7 @@ func (r *repack) guardSource() error {
 	for _, path := range out {
 		info, err := os.Stat(path)
 		if err != nil {
-			continue // what is wrong with it is said where it is made
+			continue // errors are reported where it is made
 		}
 		for i, other := range sources {
 			if os.SameFile(info, other) {
@@ -92,7 +92,7 @@ func stats(paths []string) (all []fs.FileInfo, err error) {
 	return all, nil
 }
 
-// isOurs reports whether repack has written a file of a folder, from this source or another.
+// isOurs reports whether repack has written a file of a folder, from any source.
 func isOurs(path string) bool {
 	f, err := checkpoint.OpenFile(path)
 	if err != nil {

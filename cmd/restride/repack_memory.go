@@ -9,23 +9,23 @@ import (
 	"github.com/restride/restride/pipeline"
 )
 
-// memory is how the weights go through the device: by batches of bytes, depth at a time.
+// memory is how the weights pass through the device: in batches of bytes, depth at a time.
 type memory struct {
 	depth  int
-	inputs []int64 // the most bytes of each of a batch's tensors
-	need   int64   // of all memory
+	inputs []int64 // the most bytes of each tensor of a batch
+	need   int64   // total memory
 }
 
-// batchBytes is what a batch has at most, on both sides together, where memory is not
-// limited: enough for whole weights of most models. Tests have less.
+// batchBytes is the largest size of a batch, on both sides together, if memory is not limited:
+// enough for whole weights of most models. Tests lower it.
 var batchBytes int64 = 64 << 20
 
 const (
-	// depth is how many batches are under way: one is read, one converted, one written.
+	// depth is the number of batches in flight: one is read, one converted, one written.
 	depth = 3
 )
 
-// cut divides the weights of this part into pieces for the memory that there is.
+// cut divides the weights of this part into pieces that fit the available memory.
 func (r *repack) cut() error {
 	limit, by := budget.Process().Limit()
 	room := limit - budget.Process().InUse()
@@ -51,15 +51,15 @@ func (r *repack) cut() error {
 	return nil
 }
 
-// tryCut divides the weights into pieces of at most so many bytes, or as small as there
-// are; least: all are as small as there are.
+// tryCut divides the weights into pieces of at most so many bytes, or of the smallest possible
+// size; least: all have the smallest possible size.
 func (r *repack) tryCut(most int64, depth int) (m memory, least bool, err error) {
 	m.depth, least = depth, true
 	results, between := int64(0), int64(0)
 	for _, f := range r.mine() {
 		for _, w := range f.weights {
 			if len(w.views) == len(w.To.Tensors) && (!r.verify || w.back != nil) {
-				continue // from file to file
+				continue // copied from file to file
 			}
 			smallest := w.Least()
 			if least = least && smallest >= most; smallest > most {
@@ -101,11 +101,11 @@ func (r *repack) tryCut(most int64, depth int) (m memory, least bool, err error)
 		copies = 2 // on the host and on the device
 	}
 	m.need = copies*int64(depth)*each + between
-	m.need += m.need/8 + pieceBytes // pools have blocks of some sizes; copies of tensors
+	m.need += m.need/8 + pieceBytes // pools have blocks of fixed sizes; copies of tensors
 	return m, least, nil
 }
 
-// stages are the inputs of a pipeline for the batches.
+// stages are a pipeline's inputs for the batches.
 func (m memory) stages() pipeline.Stages {
 	st := pipeline.Stages{Depth: m.depth}
 	for _, n := range m.inputs {

@@ -13,19 +13,19 @@ import (
 
 const (
 	// typesKey is the metadata of a safetensors file that says which of its texts are values
-	// of a GGUF file, as JSON, and of what types.
+	// of a GGUF file, as JSON, and their types.
 	typesKey = "restride.types"
-	// fileTypeKey is the metadata of a GGUF file that says what most of its weights are.
+	// fileTypeKey is the metadata of a GGUF file with the type of most of its weights.
 	fileTypeKey = "general.file_type"
-	// maxKept is how much text other values may become; a header has an end.
+	// maxKept is the most text for converted values; a header is limited.
 	maxKept = 16 << 20
 )
 
-// fileTypes are llama.cpp's numbers for files of weights that are mostly of a type.
+// fileTypes are llama.cpp's numbers for files whose weights are mostly of a type.
 var fileTypes = map[string]uint32{"Q4_0": 2, "Q4_1": 3, "Q8_0": 7, "Q5_0": 8, "Q5_1": 9, "MXFP4": 38}
 
-// keepMetadata adds the metadata of a file of the source's that is still true, as the
-// output's format can have it.
+// keepMetadata adds the metadata of a source file that is still true, as far as the output's
+// format supports it.
 func (r *repack) keepMetadata(h *checkpoint.Header, from *checkpoint.File) error {
 	types := map[string]string{}
 	if v, ok := from.Value(typesKey); ok && from.Format == checkpoint.Safetensors {
@@ -76,15 +76,15 @@ func (r *repack) keepMetadata(h *checkpoint.Header, from *checkpoint.File) error
 	return err
 }
 
-// leave notes metadata that the output cannot have.
+// leave notes metadata that the output cannot contain.
 func (r *repack) leave(key string) {
 	if !slices.Contains(r.leftOut, key) {
 		r.leftOut = append(r.leftOut, key)
 	}
 }
 
-// setFileType makes the type of a file that of the weights that were made. It is false where
-// no type is true of them.
+// setFileType sets the type of a file to the type of its new weights. It returns false if no type
+// is correct.
 func (r *repack) setFileType(e *checkpoint.Entry) bool {
 	if r.from == r.target { // the types are the source's
 		return true

@@ -9,8 +9,8 @@ import (
 	"github.com/restride/restride/internal/quote"
 )
 
-// describeOutput writes a folder's index and config.json. They follow from the source's
-// headers alone: every part writes the same.
+// describeOutput writes a folder's index and config.json. They depend only on the source's
+// headers: every part writes the same.
 func (r *repack) describeOutput() error {
 	if !r.folder() {
 		return nil
@@ -26,7 +26,7 @@ func (r *repack) describeOutput() error {
 	return writeJSON(filepath.Join(r.output, "config.json"), json.RawMessage(r.configText))
 }
 
-// writeIndex writes which file has which tensor.
+// writeIndex writes the mapping from tensors to files.
 func (r *repack) writeIndex() error {
 	bytes, files := int64(0), map[string]string{}
 	for _, f := range r.files {
@@ -45,7 +45,7 @@ func (r *repack) indexName() string {
 	return "model.safetensors.index.json"
 }
 
-// writeJSON writes a file that is there whole or not at all.
+// writeJSON writes a file atomically: complete or not at all.
 func writeJSON(path string, v any) error {
 	b, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {

@@ -11,10 +11,10 @@ import (
 // part is the I-th of N parts of the output's files.
 type part struct{ number, of int }
 
-// maxParts is the most parts: the most files that one checkpoint has.
+// maxParts is the most parts: the most files of one checkpoint.
 const maxParts = 10_000
 
-// parsePart reads --shard.
+// parsePart parses --shard.
 func parsePart(text string) (p part, err error) {
 	i, n, _ := strings.Cut(text, "/")
 	p.number, err = strconv.Atoi(i)
@@ -27,8 +27,8 @@ func parsePart(text string) (p part, err error) {
 	return p, nil
 }
 
-// has reports whether the part has the i-th file: every of-th, so that parts differ by one
-// file at most.
+// has reports whether the part has the i-th file: every of-th file, so that the sizes of parts
+// differ by at most one file.
 func (p part) has(i int) bool { return i%p.of == p.number-1 }
 
 // mine are the files of this part.

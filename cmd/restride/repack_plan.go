@@ -16,14 +16,14 @@ import (
 	"github.com/restride/restride/quant"
 )
 
-// weight is a weight that is converted.
+// weight is a weight to convert.
 type weight struct {
 	*quant.Plan
 	views  map[string]string // tensors that are copied from file to file
-	pieces *quant.Pieces     // nil: all are
-	back   error             // with --verify, why it cannot be turned back
+	pieces *quant.Pieces     // nil: all of them
+	back   error             // with --verify, the reason why it cannot be converted back
 
-	turned  bool // it was turned back, and is the same
+	turned  bool // it was converted back, with the same result
 	earlier bool // an earlier run has written it
 }
 
@@ -32,11 +32,11 @@ type outFile struct {
 	path    string
 	header  checkpoint.Header
 	weights []*weight
-	rest    []quant.Tensor // as they are in the source
-	bytes   int64          // of its tensors
+	rest    []quant.Tensor // unchanged from the source
+	bytes   int64          // total of its tensors
 }
 
-// plan says what becomes of every tensor, and in which file.
+// plan decides what each tensor becomes, and in which file.
 func (r *repack) plan() error {
 	known, err := r.said.describe(r.source)
 	if err != nil {
@@ -82,7 +82,7 @@ func (r *repack) plan() error {
 	return r.prepare(rest)
 }
 
-// fileFormat returns the format that a file's name says, or 0.
+// fileFormat returns the format according to a file's name, or 0.
 func fileFormat(name string) checkpoint.Format {
 	for _, f := range []checkpoint.Format{checkpoint.Safetensors, checkpoint.GGUF} {
 		if strings.HasSuffix(name, "."+f.String()) {
@@ -92,14 +92,14 @@ func fileFormat(name string) checkpoint.Format {
 	return 0
 }
 
-// folder reports whether the output is one.
+// folder reports whether the output is a folder.
 func (r *repack) folder() bool { return fileFormat(r.output) == 0 }
 
-// numbered is how a file's name says which of several it is.
+// numbered matches the number of a file among several in its name.
 var numbered = regexp.MustCompile(`-[0-9]{5}-of-[0-9]{5}$`)
 
-// lay names the output's files: the one that --output is; or in the folder that it is one
-// of each that the source has, or more, if there are more parts than these.
+// lay names the output's files: --output itself, or, if that is a folder, one file for each of the
+// source's, or more if there are more parts than these.
 func (r *repack) lay() error {
 	add := func(path string, format checkpoint.Format) {
 		r.files = append(r.files, &outFile{path: path, header: checkpoint.Header{Format: format}})
@@ -130,15 +130,14 @@ func (r *repack) lay() error {
 	return nil
 }
 
-// share gives each file its weights and other tensors: those that the source's has, or
-// where the files are not the source's, in the source's order, about as many bytes as the
-// others.
+// share assigns weights and other tensors to files: as in the source's files or, if the files
+// differ from these, in the source's order, with about the same number of bytes in each file.
 func (r *repack) share(rest []quant.Tensor) {
 	position := make(map[string]int, len(r.source.Tensors))
 	for i, t := range r.source.Tensors {
 		position[t.Name] = i
 	}
-	// A weight goes where its first tensor goes; all its bytes count there.
+	// A weight goes with its first tensor; all its bytes count there.
 	weights, others := map[int]*weight{}, map[int]quant.Tensor{}
 	bytes, all := make([]int64, len(r.source.Tensors)), int64(0)
 	for _, w := range r.weights {
@@ -174,10 +173,10 @@ func (r *repack) share(rest []quant.Tensor) {
 	}
 }
 
-// sourceKey is the metadata that says what a file of a folder was made from.
+// sourceKey is the metadata with the source of a folder's file.
 const sourceKey = "restride.source"
 
-// describeFile makes a file's header.
+// describeFile creates a file's header.
 func (r *repack) describeFile(f *outFile, number int, source string) error {
 	f.header, f.bytes = checkpoint.Header{Format: f.header.Format}, 0
 	h := &f.header
@@ -216,7 +215,7 @@ func (r *repack) describeFile(f *outFile, number int, source string) error {
 	return r.addMetadata(f, number, source)
 }
 
-// addMetadata adds what is new of a file's metadata.
+// addMetadata adds a file's new metadata.
 func (r *repack) addMetadata(f *outFile, number int, source string) error {
 	h := &f.header
 	add := func(key string, v checkpoint.Value) {
@@ -239,7 +238,7 @@ func (r *repack) addMetadata(f *outFile, number int, source string) error {
 		}
 		add(recordKey, checkpoint.ValueOf(string(text)))
 	}
-	if n := len(r.files); h.Format == checkpoint.GGUF && n > 1 { // as llama.cpp has them
+	if n := len(r.files); h.Format == checkpoint.GGUF && n > 1 { // as in llama.cpp
 		all := 0
 		for _, f := range r.files {
 			all += len(f.rest)
@@ -254,8 +253,8 @@ func (r *repack) addMetadata(f *outFile, number int, source string) error {
 	return nil
 }
 
-// commonConfig says what all weights are, if all are the same and their format has the
-// numbers that their codes stand for. Otherwise the files' records do.
+// commonConfig describes the weights if all are the same and their format has the numbers that
+// their codes stand for. Otherwise the files' records describe them.
 func (r *repack) commonConfig() map[string]any {
 	if r.left > 0 {
 		return nil
@@ -270,7 +269,7 @@ func (r *repack) commonConfig() map[string]any {
 	return first
 }
 
-// identity names what a file depends on.
+// identity identifies everything that a file depends on.
 func (r *repack) identity() (string, error) {
 	sum := sha256.New()
 	fmt.Fprintln(sum, recordKey, r.from.Name, r.to, r.only, r.said.bits, r.said.group, len(r.files), string(r.source.Config))

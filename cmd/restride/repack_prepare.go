@@ -9,9 +9,9 @@ import (
 	"github.com/restride/restride/quant"
 )
 
-// prepare says what the conversion of r.weights writes: the files, their headers, and
-// config.json. What cannot be written, or could not be read again, is an error here, before
-// there is any file. Inspect asks it what is possible, and repack does what it says.
+// prepare plans the output of converting r.weights: the files, their headers, and config.json.
+// Anything that cannot be written, or could not be read again, is an error here, before any file
+// exists. Inspect uses it to find what is possible, and repack to plan its work.
 func (r *repack) prepare(rest []quant.Tensor) error {
 	if err := r.lay(); err != nil {
 		return err
@@ -23,7 +23,8 @@ func (r *repack) prepare(rest []quant.Tensor) error {
 	}
 	r.config = r.commonConfig()
 	unlike, err := r.describeFiles(source)
-	if err == nil && unlike != nil && r.config != nil { // shapes and one configuration do not say it: records do
+	// If shapes and one configuration are not enough, use records.
+	if err == nil && unlike != nil && r.config != nil {
 		r.config = nil
 		unlike, err = r.describeFiles(source)
 	}
@@ -33,11 +34,11 @@ func (r *repack) prepare(rest []quant.Tensor) error {
 	return err
 }
 
-// describeFiles makes the headers of all files and config.json, and reads them as a later
-// command does: unlike says what differs from what was planned.
+// describeFiles creates the headers of all files and config.json, and reads them as a later
+// command would: unlike describes differences from the plan.
 func (r *repack) describeFiles(source string) (unlike, err error) {
 	r.leftOut = nil
-	in := map[string]*outFile{} // files by the names of their tensors
+	in := map[string]*outFile{} // files by tensor name
 	for i, f := range r.files {
 		if err := r.describeFile(f, i, source); err != nil {
 			return nil, err
@@ -58,9 +59,9 @@ func (r *repack) describeFiles(source string) (unlike, err error) {
 	return r.readBack(), nil
 }
 
-// readBack finds weights in the headers that will be written: one of each kind, those that
-// have other tensors beside them, and what looks like one and is not. Numbers and formats that
-// are not read have none.
+// readBack finds weights in the headers to be written: one of each kind, weights with additional
+// tensors, and tensors that look like a weight but are not. Numbers and formats that cannot be
+// read contain no weights.
 func (r *repack) readBack() error {
 	format := r.weights[0].To.Format
 	if format.Readable() != nil || r.weights[0].To.Config() == nil {
@@ -97,7 +98,7 @@ func (r *repack) readBack() error {
 	return r.compare(some, found)
 }
 
-// sample returns a weight of each kind, and those that have tensors beside them.
+// sample returns a weight of each kind, and the weights with additional tensors.
 func (r *repack) sample(rest []quant.Tensor) (some []*weight) {
 	beside := map[string]bool{}
 	for _, t := range rest {
@@ -117,7 +118,7 @@ func (r *repack) sample(rest []quant.Tensor) (some []*weight) {
 	return some
 }
 
-// compare says how weights that were found differ from those that are written.
+// compare reports differences between weights that were found and weights that are written.
 func (r *repack) compare(written []*weight, found []*quant.Weight) error {
 	byCodes := make(map[string]*quant.Weight, len(found))
 	for _, w := range found {
@@ -138,7 +139,7 @@ func (r *repack) compare(written []*weight, found []*quant.Weight) error {
 	return nil
 }
 
-// readAs says all of a weight that must be read as it was written.
+// readAs describes everything about a weight that must be read as it was written.
 func readAs(w *quant.Weight) string {
 	k := kindOf(w)
 	shape := w.Shape()
@@ -152,7 +153,7 @@ func readAs(w *quant.Weight) string {
 	return s
 }
 
-// unlike is the error of an output that would not be read as it was made.
+// unlike is the error for an output that would not be read as it was made.
 func unlike(weight, how string) error {
 	if weight != "" {
 		weight = quote.Plain(weight) + ": "

@@ -10,23 +10,25 @@ import (
 	"github.com/restride/restride/quant"
 )
 
-// recordKey is the metadata of a file that says what each of its weights is, where one
-// quantization_config cannot: shapes are the same for codes of other bits.
+// recordKey is the metadata of a file that describes each of its weights, where one
+// quantization_config cannot: codes of different widths can have the same shapes.
 const recordKey = "restride.weights"
 
-// record is what a file says of its weights.
+// record is a file's description of its weights.
 type record struct {
-	Format  string       `json:"format,omitempty"` // of the checkpoint's weights; "": some are of another, which config.json names
+	// Format is the format of the checkpoint's weights; "": some have another one, which config.json
+	// names.
+	Format  string       `json:"format,omitempty"`
 	Weights []sameWeight `json:"weights"`
 }
 
-// sameWeight are weights that are the same but for their shapes.
+// sameWeight are weights that differ only in shape.
 type sameWeight struct {
 	kind
-	Codes []string `json:"codes"` // the tensors of their codes
+	Codes []string `json:"codes"` // the tensors with their codes
 }
 
-// kind is what is to be known of a weight, beside shapes.
+// kind is the information about a weight apart from shapes.
 type kind struct {
 	Format   string `json:"format"`
 	Bits     int64  `json:"bits"`
@@ -46,10 +48,10 @@ func (k kind) params() quant.Params {
 	return quant.Params{Bits: k.Bits, Group: k.Group, Zeros: k.Zeros, ZeroLess: k.ZeroLess, Sorted: k.Sorted, Table: k.Table}
 }
 
-// tableBits are the bits of codes that stand for a table's numbers.
+// tableBits are the widths of codes that select a table's numbers.
 var tableBits = map[string]int64{"e2m1": 4, "nf4": 4, "fp4": 4, "nf4 or fp4": 4, "iq4nl": 4, "ternary": 2, "bytes": 8}
 
-// check refuses what no weight is.
+// check rejects values that no weight has.
 func (k kind) check() error {
 	if _, err := quant.Lookup(k.Format); err != nil {
 		return err
@@ -111,17 +113,17 @@ func (all *records) read(c *checkpoint.Checkpoint, v checkpoint.Value) error {
 	return nil
 }
 
-// described is what is known of a source's weights.
+// described is the known description of a source's weights.
 type described struct {
 	said    said
 	format  *quant.Format
-	params  quant.Params // of those that no record names
-	by      string       // who says so
+	params  quant.Params // for weights that no record names
+	by      string       // the source of this information
 	records records
 }
 
-// recorded reports whether records name all weights of the format that there are: they say
-// so, or have some where nothing but --from names the format.
+// recorded reports whether records name all weights of the format: they say so, or some records
+// exist and only --from names the format.
 func (d *described) recorded() bool {
 	if d.records.format == d.format.Name {
 		return true
@@ -134,7 +136,7 @@ func (d *described) recorded() bool {
 	return false
 }
 
-// find is quant.Find, by what records say first.
+// find is quant.Find, with records taking precedence.
 func (d *described) find(all []quant.Tensor, match func(name string) bool) ([]*quant.Weight, []quant.Tensor, error) {
 	recorded, memory := d.recorded(), finding{}
 	match = memory.match(match)
@@ -155,8 +157,8 @@ func (d *described) find(all []quant.Tensor, match func(name string) bool) ([]*q
 	return weights, rest, err
 }
 
-// record returns what a file has to say of its weights: of the converted ones, unless they
-// are what quantization_config says, and of those of the source's record that are copied.
+// record returns a file's description of its weights: of the converted ones, unless
+// quantization_config describes them, and of copied ones that are in the source's record.
 func (r *repack) record(f *outFile) *record {
 	out, at := &record{}, map[kind]int{}
 	add := func(k kind, codes string) {

@@ -12,7 +12,7 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// repackReport is what repack --json prints.
+// repackReport is the output of repack --json.
 type repackReport struct {
 	Output  string         `json:"output"`
 	From    string         `json:"from"`
@@ -22,32 +22,32 @@ type repackReport struct {
 	DryRun  bool           `json:"dry_run"`
 	Files   []string       `json:"files"`
 	Weights []weightReport `json:"weights"`
-	Copied  int            `json:"copied"` // tensors that are no weights
+	Copied  int            `json:"copied"` // tensors that are not weights
 	Bytes   int64          `json:"bytes"`  // of all tensors written by this run
-	// Earlier is what an earlier run has written, and this one has not, but compared with
-	// --verify.
+	// Earlier is what an earlier run has written, and this run has not written, but compared
+	// if --verify is set.
 	Earlier *amount `json:"earlier,omitempty"`
-	Memory  int64   `json:"memory"` // at once, at most
-	// LeftOut are the keys of metadata that the output cannot have.
+	Memory  int64   `json:"memory"` // largest amount at a time
+	// LeftOut are the keys of metadata that the output cannot contain.
 	LeftOut []string `json:"metadata_left_out,omitempty"`
 	Seconds float64  `json:"seconds,omitempty"`
 }
 
-// weightReport is what becomes of a weight.
+// weightReport describes the conversion of a weight.
 type weightReport struct {
 	Name    string   `json:"name"`
 	Tensors []string `json:"tensors"`
-	// Verdict is "view" where all bytes are the source's, "copy" otherwise.
+	// Verdict is "view" if all bytes are the source's, otherwise "copy".
 	Verdict string `json:"verdict"`
 	Views   int    `json:"views"`
 	Moves   int    `json:"moves"`
-	Bytes   int64  `json:"bytes"`  // that moves write
+	Bytes   int64  `json:"bytes"`  // written by moves
 	Memory  int64  `json:"memory"` // of the whole weight
 	Pieces  int    `json:"pieces"`
 	// Earlier: an earlier run has written it.
 	Earlier bool `json:"earlier,omitempty"`
-	// Back is "same" where the way back gives the source ("can be" of a dry run), or why
-	// there is none; only with --verify.
+	// Back is "same" if converting back gives the source ("can be" in a dry run), or the
+	// reason why there is no way back; only with --verify.
 	Back string `json:"back,omitempty"`
 }
 
@@ -95,7 +95,7 @@ func (r *repack) weightReport(w *weight) weightReport {
 	return out
 }
 
-// tell says what would be done.
+// tell reports what would be done.
 func (r *repack) tell(out io.Writer) error {
 	all := r.report()
 	if r.json {
@@ -120,7 +120,7 @@ func (r *repack) tell(out io.Writer) error {
 	return r.tellBack(out)
 }
 
-// tellLeftOut names the metadata that the output cannot have.
+// tellLeftOut names the metadata that the output cannot contain.
 func (r *repack) tellLeftOut(out io.Writer) {
 	if len(r.leftOut) > 0 {
 		fmt.Fprintf(out, "metadata left out: %s\n", quote.Plain(strings.Join(r.leftOut, ", ")))
@@ -139,7 +139,7 @@ func shapes(w *weight) string {
 	return s
 }
 
-// summary says what was done.
+// summary reports what was done.
 func (r *repack) summary(out io.Writer, took time.Duration) error {
 	all := r.report()
 	all.Seconds = took.Seconds()

@@ -15,10 +15,10 @@ import (
 	"github.com/restride/restride/quant"
 )
 
-// said is what flags say of a source's weights.
+// said is the description of a source's weights by flags.
 type said struct {
 	from        string
-	bits, group int64 // 0: nothing is said
+	bits, group int64 // 0: not given
 	cmd         *cobra.Command
 }
 
@@ -29,7 +29,7 @@ func (s *said) register(cmd *cobra.Command) {
 	cmd.Flags().Int64Var(&s.group, "group", 0, "columns that share a scale, -1 for a row, if neither the file nor config.json states it")
 }
 
-// check refuses what no weight is, before any file is opened.
+// check rejects values that no weight has, before any file is opened.
 func (s *said) check() error {
 	if s.cmd.Flags().Changed("bits") && (s.bits < 1 || s.bits > 64) {
 		return fmt.Errorf("--bits %d: codes have 1 or more", s.bits)
@@ -47,17 +47,17 @@ func (s *said) check() error {
 	return err
 }
 
-// configKey is the metadata of a file that says what its weights are: what config.json has
-// under the same key. It counts before config.json, which may be another file's.
+// configKey is the metadata of a file that describes its weights, in the format of config.json's
+// field of the same name. It takes precedence over config.json, which may belong to another file.
 const configKey = "quantization_config"
 
-// byFlag says that the format is what --from names.
+// byFlag says that --from names the format.
 const byFlag = "--from"
 
-// errUnnamed: nothing says what the weights of a source are.
+// errUnnamed: nothing describes a source's weights.
 var errUnnamed = layout.Errorf(quant.ErrUnsaid, "repack", "nothing says what format the weights are in: name it by --from (restride inspect lists what may be)")
 
-// describe returns what a source's weights are.
+// describe returns the description of a source's weights.
 func (s *said) describe(c *checkpoint.Checkpoint) (*described, error) {
 	if _, err := readConfig(c); err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func (s *said) describe(c *checkpoint.Checkpoint) (*described, error) {
 	return d, d.format.Readable()
 }
 
-// common finds out what all of a source's weights are, and who says so.
+// common determines the common description of a source's weights, and where it comes from.
 func (s *said) common(c *checkpoint.Checkpoint, d *described) error {
 	config, err := configOf(c)
 	if err != nil {
@@ -97,7 +97,8 @@ func (s *said) common(c *checkpoint.Checkpoint, d *described) error {
 	d.format, d.params, err = quant.Describe(config)
 	switch {
 	case gguf:
-		d.format, d.params, d.by = nil, quant.Params{}, "the types of its tensors" // config.json is of other files
+		// config.json describes other files.
+		d.format, d.params, d.by = nil, quant.Params{}, "the types of its tensors"
 		if s.from == "" {
 			d.format, d.params.Group = ggufFormat, -1
 			return nil
@@ -105,7 +106,7 @@ func (s *said) common(c *checkpoint.Checkpoint, d *described) error {
 	case err != nil && (s.from == "" || !errors.Is(err, layout.ErrUnsupported)):
 		return d.named(c, err)
 	case err != nil:
-		d.format = nil // it says what nobody here knows
+		d.format = nil // it names an unknown format
 	case s.from == "" && d.format == nil:
 		return errUnnamed
 	case s.from == "":
@@ -117,7 +118,8 @@ func (s *said) common(c *checkpoint.Checkpoint, d *described) error {
 		return err
 	case d.format == named:
 		return nil
-	case d.format != nil && d.format.Name == "gptq" && d.params.ZeroLess && named.Name == "gptq-v1": // a kind of gptq there
+	// config.json treats gptq-v1 as a kind of gptq.
+	case d.format != nil && d.format.Name == "gptq" && d.params.ZeroLess && named.Name == "gptq-v1":
 		d.format = named
 		return nil
 	}
@@ -128,7 +130,7 @@ func (s *said) common(c *checkpoint.Checkpoint, d *described) error {
 	return nil
 }
 
-// named says which file an error of a configuration is of.
+// named adds the name of the file with a wrong configuration to an error.
 func (d *described) named(c *checkpoint.Checkpoint, err error) error {
 	path := c.Files[0].Path
 	if d.by == "config.json" {
@@ -140,20 +142,21 @@ func (d *described) named(c *checkpoint.Checkpoint, err error) error {
 	return fmt.Errorf("%s: %w", quote.Path(path), err)
 }
 
-// ggufFormat is the format of blocks that GGUF's types say.
+// ggufFormat is the format of blocks that GGUF's types describe.
 var ggufFormat = func() *quant.Format {
 	f, err := quant.Lookup("gguf")
 	if err != nil {
-		panic(err) // a name of package quant
+		panic(err) // the name is package quant's
 	}
 	return f
 }()
 
-// contradicts refuses a format that --from names where the file or config.json names another
-// one for the same tensors.
+// contradicts rejects a format named by --from if the file or config.json names another one for
+// the same tensors.
 func (d *described) contradicts(c *checkpoint.Checkpoint, named *quant.Format) error {
 	of := func(k kind) bool { return k.Format == named.Name }
-	if d.format == nil || slices.ContainsFunc(slices.Collect(maps.Values(d.records.of)), of) { // records say which are
+	// Records take precedence.
+	if d.format == nil || slices.ContainsFunc(slices.Collect(maps.Values(d.records.of)), of) {
 		return nil
 	}
 	for _, t := range tensorsOf(c) {
@@ -164,7 +167,7 @@ func (d *described) contradicts(c *checkpoint.Checkpoint, named *quant.Format) e
 	return nil
 }
 
-// agree refuses weights that are not what flags say.
+// agree rejects weights that differ from the flags' description.
 func (s *said) agree(weights []*quant.Weight) error {
 	for _, w := range weights {
 		p, shape := w.Params, w.Shape()

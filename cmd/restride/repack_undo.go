@@ -11,14 +11,14 @@ import (
 	"github.com/restride/restride/quant"
 )
 
-// final reports whether an error would come again: the weights, not the machine, are the
-// reason. After others, such as an interruption or a full disk, the same command goes on where
-// it was.
+// final reports whether an error would occur again: the cause is the weights, not the machine.
+// After other errors, such as an interruption or a full disk, the same command continues where it
+// stopped.
 func final(err error) bool {
 	return errors.Is(err, layout.ErrInvalid) || errors.Is(err, layout.ErrUnsupported) || errors.Is(err, quant.ErrDiffers)
 }
 
-// undo removes what this run has begun, the folder last, and only if nothing else is in it.
+// undo removes what this run has begun; the folder last, and only if it is empty.
 func (r *repack) undo() error {
 	var all []error
 	for i, path := range slices.Backward(r.begun) {

@@ -11,7 +11,7 @@ import (
 	"github.com/restride/restride/internal/quote"
 )
 
-// writeAll writes the files of this part, then what the folder says of all files.
+// writeAll writes the files of this part, then the folder's description of all files.
 func (r *repack) writeAll(ctx context.Context) (err error) {
 	defer func() {
 		if final(err) {
@@ -38,7 +38,7 @@ func (r *repack) writeAll(ctx context.Context) (err error) {
 	return r.describeOutput()
 }
 
-// count adds bytes to what is written.
+// count adds to the number of bytes written.
 func (r *repack) count(n int64) {
 	r.done += n
 	r.progress.report(r.done, r.all)
@@ -80,8 +80,7 @@ func (r *repack) write(ctx context.Context, f *outFile) error {
 	return err
 }
 
-// revisit compares a file that an earlier run has written with what is made again, if that
-// is asked for.
+// revisit compares a file from an earlier run with newly made data, if requested.
 func (r *repack) revisit(ctx context.Context, f *outFile, have *checkpoint.File) error {
 	if r.verify {
 		o := &output{repack: r, earlier: ofWhole(have)}
@@ -95,8 +94,8 @@ func (r *repack) revisit(ctx context.Context, f *outFile, have *checkpoint.File)
 	return nil
 }
 
-// output is a file that is being written, or, where an earlier run has written tensors of
-// it, compared.
+// output is a file that is being written or, for tensors that an earlier run has written,
+// compared.
 type output struct {
 	*repack
 	file    *checkpoint.Writer // nil: an earlier run has written all
@@ -104,7 +103,7 @@ type output struct {
 	earlier *earlier
 }
 
-// fill writes what is not there, and compares what is, if that is asked for.
+// fill writes missing data, and compares existing data if requested.
 func (o *output) fill(ctx context.Context, f *outFile) error {
 	c := conversion{output: o}
 	for _, w := range f.weights {
@@ -169,7 +168,7 @@ func (o *output) skip(w *weight) {
 // compares reports whether a tensor is compared, not written.
 func (o *output) compares(name string) bool { return o.verify && o.earlier.has(name) }
 
-// put writes bytes of a tensor, or compares them with those that are there.
+// put writes bytes of a tensor, or compares them with the existing ones.
 func (o *output) put(name string, b []byte, at int64) error {
 	defer o.count(int64(len(b)))
 	if o.compares(name) {
@@ -180,7 +179,7 @@ func (o *output) put(name string, b []byte, at int64) error {
 	return o.file.WriteAt(o.index[name], b, at)
 }
 
-// finish says that a tensor is all written, or compared.
+// finish marks a tensor as completely written or compared.
 func (o *output) finish(name string) error {
 	if o.compares(name) {
 		return nil
@@ -188,10 +187,10 @@ func (o *output) finish(name string) error {
 	return o.file.Finish(o.index[name])
 }
 
-// pieceBytes is how much is copied at once.
+// pieceBytes is the number of bytes copied at a time.
 const pieceBytes = 1 << 20
 
-// copy copies a tensor as it is in the source: made, unless an earlier run has.
+// copy copies a tensor unchanged from the source; made is false if an earlier run has written it.
 func (o *output) copy(ctx context.Context, to, from string) (made bool, err error) {
 	t, there := o.source.Lookup(from), o.earlier.has(to)
 	if there && !o.verify {

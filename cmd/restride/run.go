@@ -46,7 +46,7 @@ func newRun() *cobra.Command {
 	return cmd
 }
 
-// work is what the nodes of a run did.
+// work summarises what the nodes of a run did.
 type work struct {
 	nodes, views, copies, host, constants int
 	copied, moved                         int64

@@ -9,17 +9,17 @@ import (
 	"github.com/restride/restride/internal/sysmem"
 )
 
-// sweep as a --size is all of sweepSizes that a device has memory for.
+// sweep is a --size: all of sweepSizes for which a device has memory.
 const sweep = "sweep"
 
 var sweepSizes = []int64{256 << 10, 1 << 20, 4 << 20, 16 << 20, 64 << 20, 256 << 20, 1 << 30}
 
-// sweepNeeds is the memory of a run at a large size, at most, as a multiple of that size:
-// two pairs of buffers rotate, the largest case has pairs of six times what it writes,
-// and the host holds noise and results.
+// sweepNeeds is the largest memory of a run at a large size, as a multiple of that size: two pairs
+// of buffers rotate, the largest case has pairs of six times its output, and the host holds noise
+// and results.
 const sweepNeeds = 20
 
-// sizesOf returns the sizes to measure a device at.
+// sizesOf returns the sizes to measure on a device.
 func (f *benchFlags) sizesOf(cmd *cobra.Command, name string) ([]int64, error) {
 	if !f.sweep {
 		return f.bytes, nil
@@ -33,7 +33,7 @@ func (f *benchFlags) sizesOf(cmd *cobra.Command, name string) ([]int64, error) {
 		return nil, err
 	}
 	free := info.Memory
-	if info.Kind == device.CPU { // the memory is everybody's
+	if info.Kind == device.CPU { // shared with other processes
 		available, _ := sysmem.Available()
 		free = half(free, available)
 	}
@@ -44,7 +44,7 @@ func (f *benchFlags) sizesOf(cmd *cobra.Command, name string) ([]int64, error) {
 	return fit, nil
 }
 
-// half is half of a processor's memory, or of what is available of it, if that is known.
+// half is half of a processor's memory, or of its available memory, if that is known.
 func half(memory, available int64) int64 {
 	if available > 0 && (memory <= 0 || available < memory) {
 		memory = available
@@ -52,8 +52,8 @@ func half(memory, available int64) int64 {
 	return memory / 2
 }
 
-// fitting are the sizes that fit in free memory, and always the smallest. 0 is unknown, and
-// taken to be a usual machine's.
+// fitting are the sizes that fit in free memory, always including the smallest. 0 is unknown: a
+// typical machine's memory is assumed.
 func fitting(sizes []int64, free int64) []int64 {
 	if free <= 0 {
 		free = 8 << 30

@@ -9,13 +9,13 @@ import (
 	"unicode/utf8"
 )
 
-// table is rows of cells, the last of which is a text. On a terminal it is no wider than
-// that; elsewhere each row is a line, with all cells whole.
+// table is rows of cells, the last of which is a text. On a terminal it is at most as wide as the
+// terminal; elsewhere each row is one line with complete cells.
 type table struct {
 	head     []string
 	flexible []int // columns of names, which may be shortened
-	// below are sets of columns that move to lines of their own where the table is too wide:
-	// the first set that suffices.
+	// below are sets of columns that move to separate lines if the table is too wide: the
+	// first set that suffices is used.
 	below [][]int
 	rows  [][]string
 }
@@ -37,18 +37,18 @@ func (t *table) write(out io.Writer) error {
 	return w.Flush()
 }
 
-// all are the rows with the head.
+// all are the rows, including the head.
 func (t *table) all() [][]string { return append([][]string{t.head}, t.rows...) }
 
 const (
 	gap    = "  "   // between columns
-	indent = "    " // of what is below
-	// The fewest letters of a name, how many are wanted before columns move below, and how
-	// many of a text.
+	indent = "    " // before what is below
+	// The fewest letters of a name, the desired number before columns move below, and the
+	// desired number for a text.
 	fewest, wanted, wantedText = 8, 20, 40
 )
 
-// fit writes the table for a terminal. Dots stand for what is left out of names.
+// fit writes the table for a terminal. Dots replace omitted parts of names.
 func (t *table) fit(out io.Writer, width int, dots string) error {
 	limit, below := t.limit(nil, width), []int(nil)
 	for i := 0; i < len(t.below) && limit < wanted; i++ {
@@ -98,7 +98,7 @@ func (t *table) fit(out io.Writer, width int, dots string) error {
 	return err
 }
 
-// widths are those of the columns.
+// widths are the widths of the columns.
 func (t *table) widths() []int {
 	widths := make([]int, len(t.head))
 	for _, cells := range t.all() {
@@ -109,7 +109,7 @@ func (t *table) widths() []int {
 	return widths
 }
 
-// limit is how long names may be so that the columns that are not below fit.
+// limit is the largest length of names with which the columns that are not below fit.
 func (t *table) limit(below []int, width int) int {
 	widths := t.widths()
 	last := len(widths) - 1
@@ -132,12 +132,12 @@ func (t *table) limit(below []int, width int) int {
 	return 0
 }
 
-// shorten leaves the middle out of a column's names that are too long. Names that differ
-// still do: where all letters that tell them apart cannot be kept, they stay whole.
+// shorten omits the middle of a column's long names. Different names stay different: if the
+// letters that distinguish them do not fit, they stay whole.
 func (t *table) shorten(column, limit int, dots string) {
-	short := map[string]string{} // of each name
+	short := map[string]string{} // by name
 	alike := map[string][]string{}
-	var looks []string // of alike, in their order
+	var looks []string // shortened forms that are alike, in order
 	for _, cells := range t.rows {
 		name := cells[column]
 		if _, seen := short[name]; seen {
@@ -167,7 +167,7 @@ func (t *table) shorten(column, limit int, dots string) {
 	}
 }
 
-// middle shortens a name to a number of letters: half of them its first, half its last.
+// middle shortens a name to limit letters: half from its start, half from its end.
 func middle(name string, limit int, dots string) string {
 	letters := []rune(name)
 	if len(letters) <= limit {
@@ -177,8 +177,8 @@ func middle(name string, limit int, dots string) string {
 	return string(letters[:(room+1)/2]) + dots + string(letters[len(letters)-room/2:])
 }
 
-// tellApart shortens names that are alike otherwise: what differs is kept, with some
-// letters before it, and some of the names' first and last. nil: there is no room for that.
+// tellApart shortens names that would otherwise look alike: it keeps the difference, some letters
+// before it, and some of the names' first and last letters. nil: there is not enough room.
 func tellApart(names []string, limit int, dots string) (short []string) {
 	all := make([][]rune, len(names))
 	for i, name := range names {
@@ -213,7 +213,7 @@ func tellApart(names []string, limit int, dots string) (short []string) {
 	return short
 }
 
-// common is how many letters two names have in common, in the order of at.
+// common is the number of letters that two names have in common, in the order of at.
 func common(a, b []rune, at func(name []rune, i int) rune) (n int) {
 	for n < min(len(a), len(b)) && at(a, n) == at(b, n) {
 		n++
@@ -221,7 +221,7 @@ func common(a, b []rune, at func(name []rune, i int) rune) (n int) {
 	return n
 }
 
-// wrap cuts a text in lines between words, and in words that are longer than a line.
+// wrap splits a text into lines between words, and within words that are longer than a line.
 func wrap(text string, width int) (lines []string) {
 	line := []rune(text)
 	for len(line) > width {

@@ -12,14 +12,14 @@ import (
 	"golang.org/x/term"
 )
 
-// isTerminal reports whether somebody sees what is written as it comes.
+// isTerminal reports whether output is on a terminal, where it is seen immediately.
 func isTerminal(w io.Writer) bool {
 	f, ok := w.(interface{ Fd() uintptr })
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// terminalWidth is how many columns a terminal has, as $COLUMNS or else the terminal says;
-// 0: there is none, or its width is not known.
+// terminalWidth is the number of columns of a terminal, from $COLUMNS or else from the terminal;
+// 0: there is none, or its width is unknown.
 func terminalWidth(w io.Writer) int {
 	if !isTerminal(w) {
 		return 0
@@ -34,18 +34,17 @@ func terminalWidth(w io.Writer) int {
 	return n
 }
 
-// unicodeLocale reports whether terminals show more than ASCII, as far as the
-// environment tells.
+// unicodeLocale reports whether terminals show more than ASCII, judging by the environment.
 func unicodeLocale() bool {
 	locale := strings.ToUpper(cmp.Or(os.Getenv("LC_ALL"), os.Getenv("LC_CTYPE"), os.Getenv("LANG")))
 	return strings.Contains(locale, "UTF-8") || strings.Contains(locale, "UTF8")
 }
 
-// progress is a line that says how much is done. It is on terminals only, and
-// cleared while something else is written.
+// progress is a line with the fraction of work done. It appears only on terminals, and is cleared
+// while other output is written.
 type progress struct {
-	w     io.Writer // nil: nobody looks
-	log   io.Writer // where report writes lines if nobody does
+	w     io.Writer // nil: not a terminal
+	log   io.Writer // where report writes lines if w is nil
 	what  string
 	start time.Time
 	last  time.Time // of report's lines
@@ -67,7 +66,7 @@ func (p *progress) clear() {
 	}
 }
 
-// show shows what part is done, and how long the rest takes if it goes on like that.
+// show shows the fraction done, and the estimated remaining time.
 func (p *progress) show(part float64) {
 	if p.w == nil || part <= 0 || part >= 1 {
 		return
@@ -77,7 +76,7 @@ func (p *progress) show(part float64) {
 	fmt.Fprintf(p.w, "%s [%s%s] %3.0f%%, %v left", p.what, strings.Repeat("#", n), strings.Repeat(".", width-n), 100*part, p.left(part))
 }
 
-// left is how long the rest takes if it goes on like that.
+// left is the estimated remaining time at the present speed.
 func (p *progress) left(part float64) time.Duration {
 	return time.Duration(float64(p.now().Sub(p.start)) * (1 - part) / part).Round(time.Second)
 }
@@ -88,7 +87,7 @@ const (
 	interval = 10 * time.Second
 )
 
-// report shows how many bytes are done, or writes that as a line of a log now and then.
+// report shows how many bytes are done, or occasionally writes that as a line of a log.
 func (p *progress) report(done, all int64) {
 	now, every := p.now(), interval
 	if p.w != nil {

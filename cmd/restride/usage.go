@@ -16,21 +16,21 @@ import (
 
 // The exit statuses of errors.
 const (
-	failed  = 1 // what was asked for failed, or a file, device or library is not as it must be
+	failed  = 1 // the work failed, or a file, device or library is not as required
 	misused = 2 // the command line is wrong, and nothing was done
 )
 
-// usageError is a command line that is wrong.
+// usageError is an error in the command line.
 type usageError struct {
 	err  error
-	help string // how the command is used; "": the message says all
+	help string // the command's usage; "": the message is complete
 }
 
 func (e *usageError) Error() string { return e.err.Error() }
 
 func (e *usageError) Unwrap() error { return e.err }
 
-// wrong makes an error one of the command line's.
+// wrong turns an error into a command line error.
 func wrong(err error) error {
 	return &usageError{err: err}
 }
@@ -46,8 +46,7 @@ func statusOf(err error) int {
 	return failed
 }
 
-// execute runs a command line. An error that comes before the command itself runs is one of
-// the command line's.
+// execute runs a command line. An error before the command itself runs is a command line error.
 func execute(ctx context.Context, root *cobra.Command) error {
 	began := false
 	for cmd := range every(root) {
@@ -81,7 +80,7 @@ func helpOf(cmd *cobra.Command) string {
 	return fmt.Sprintf("usage: %s\n%s --help says more", cmd.UseLine(), cmd.CommandPath())
 }
 
-// operand is an argument of a command: its name in the usage line, and what it is.
+// operand is an argument of a command: its name in the usage line, and its description.
 type operand struct{ name, about string }
 
 // The operands of commands.
@@ -91,8 +90,8 @@ var (
 	caseDir   = operand{"DIR", "a folder that has model.onnx and test_data_set_* in it, or in folders below"}
 )
 
-// takes checks that a command has its operand (with many set, one or more of it), and the
-// flags that it cannot be without.
+// takes checks that a command has its operand (if many is set, one or more), and its required
+// flags.
 func takes(o operand, many bool, flags ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
@@ -123,7 +122,7 @@ func takesNone(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// chooses is the check of a command that has others below it: one of them is to be named.
+// chooses checks that a command with subcommands is called with one of them.
 func chooses(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -134,7 +133,7 @@ func chooses(cmd *cobra.Command, args []string) error {
 	}
 }
 
-// meantCommand guesses the command that was meant.
+// meantCommand guesses the intended command.
 func meantCommand(cmd *cobra.Command, word string) string {
 	cmd.SuggestionsMinimumDistance = 2
 	if all := cmd.SuggestionsFor(word); len(all) > 0 {
@@ -143,13 +142,13 @@ func meantCommand(cmd *cobra.Command, word string) string {
 	return ""
 }
 
-// kinds says what values flags take, by the names that pflag has for these.
+// kinds are the kinds of flag values, by pflag's names for them.
 var kinds = map[string]string{
 	"bool": "true or false", "duration": "a time, as 500ms, 30s or 1m30s",
 	"int": "a whole number", "int64": "a whole number", "uint64": "a whole number of at least 0",
 }
 
-// flagError says what is wrong with a flag.
+// flagError describes an error in a flag.
 func flagError(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	var value *pflag.InvalidValueError
@@ -168,7 +167,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	return quote.Error(err)
 }
 
-// meantFlag guesses the flag that was meant.
+// meantFlag guesses the intended flag.
 func meantFlag(cmd *cobra.Command, word string) string {
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })

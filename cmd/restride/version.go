@@ -12,25 +12,25 @@ import (
 	"github.com/restride/restride/internal/simd"
 )
 
-// build is what a program was built from and for, and which features it has here.
+// build is what a program was built from and for, and its features on this machine.
 type build struct {
-	Version  string   `json:"version"`            // the module's; "(devel)": built in a clone
+	Version  string   `json:"version"`            // the module's; "(devel)" if built in a clone
 	Revision string   `json:"revision,omitempty"` // of the repository
 	Time     string   `json:"time,omitempty"`     // of the revision
-	Modified bool     `json:"modified,omitempty"` // since that
+	Modified bool     `json:"modified,omitempty"` // after that revision
 	Go       string   `json:"go"`
 	OS       string   `json:"os"`
 	Arch     string   `json:"arch"`
 	Tags     []string `json:"tags"`
 	Cgo      bool     `json:"cgo"`
 	Vectors  string   `json:"vectors"` // the level of the CPU device's kernels
-	Levels   []string `json:"levels"`  // that the processor has
+	Levels   []string `json:"levels"`  // the levels that the processor supports
 }
 
-// buildOf reads what the program says of itself; nil: it says nothing.
+// buildOf reads the program's build information; nil: there is none.
 func buildOf(info *debug.BuildInfo) build {
 	b := build{Version: "(unknown)", Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH, Tags: []string{}}
-	kernels, _ := simd.Best() // devices tell of the error
+	kernels, _ := simd.Best() // devices report the error
 	b.Vectors = kernels.Level.String()
 	for _, l := range simd.Levels() {
 		b.Levels = append(b.Levels, l.String())

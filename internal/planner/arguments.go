@@ -6,12 +6,12 @@ import (
 	"github.com/restride/restride/internal/rounding"
 )
 
-// Argument is one of the arguments of a kernel: 8 bytes, but for parameters that are passed
-// by value (see Spec.ParameterBytes).
+// Argument is one argument of a kernel: 8 bytes, except for parameters passed by value (see
+// Spec.ParameterBytes).
 type Argument struct {
 	Is     ArgumentKind
 	Role   Role   // of Memory and Base
-	Number uint64 // of Number; of Pattern, which 8 bytes of it
+	Number uint64 // of Number; of Pattern: which 8 bytes of it
 }
 
 // ArgumentKind says where an argument comes from.
@@ -19,15 +19,15 @@ type ArgumentKind uint8
 
 // The kinds of arguments.
 const (
-	Memory     ArgumentKind = iota // of an operand; of one that the operation lacks, any
+	Memory     ArgumentKind = iota // of an operand; if the operation lacks it, any memory
 	Parameters                     // the launch's: see Launch.Params
-	Base                           // of an operand: see Launch.Base
+	Base                           // the same for all operations that share the launch
 	Number                         // the same for all operations that have the launch in common
 	Pattern                        // of a fill: see Operation.Pattern
-	Status                         // memory in which an index out of range is noted: see source/indices.h
+	Status                         // records an index out of range: see source/indices.h
 )
 
-// Number returns an argument that is a number, for an operation that the launch fits; else 0.
+// Number returns the value of a number argument for an operation that the launch fits, or 0.
 func (l *Launch) Number(i int, o *Operation) uint64 {
 	switch a := &l.Arguments[i]; a.Is {
 	case Base:

@@ -1,26 +1,26 @@
 package planner
 
-// The banks of local memory that a shuffle's tile lies in.
+// Banks of the local memory that holds a shuffle's tile.
 
 const (
-	banks = 32 // of a word each
-	warp  = 32 // threads that read at once
-	// fewTurns is how often a warp's load may ask a bank.
+	banks = 32 // of one word each
+	warp  = 32 // threads that read at the same time
+	// fewTurns is an acceptable number of accesses to one bank by a warp's load.
 	fewTurns = 2
-	// mostApart is how many grains rows are moved apart, less one.
+	// mostApart is the largest number of extra grains between rows, plus one.
 	mostApart = 8
 )
 
-// readers are where the threads of a warp read the first elements of their first units: the
-// indices of each along an axis, for every axis along which they are not all the same.
+// readers are the positions at which the threads of a warp read the first elements of their first
+// units: each thread's index along an axis, for every axis along which the indices differ.
 type readers []struct {
 	axis  int
 	index [warp]int64
 }
 
-// scatter lays threads along dst, and moves the tile's rows apart, so that threads side by
-// side ask different banks. Rows that begin at words have more places to choose from, but
-// are stored a word at a time.
+// scatter arranges threads along dst and spaces the tile's rows so that neighbouring threads
+// access different banks. Rows that begin at words have more possible positions, but are stored a
+// word at a time.
 func (t *shape) scatter() {
 	threads := t.arrange()
 	if t.turns <= fewTurns || len(t.rows) == 0 {
@@ -39,8 +39,8 @@ func (t *shape) scatter() {
 	t.place(apart)
 }
 
-// arrange chooses how many threads stand side by side along a run, before the next ones
-// stand below them, and says where they read.
+// arrange chooses how many threads stand side by side along a run before the next ones continue
+// below them, and returns where they read.
 func (t *shape) arrange() readers {
 	t.side = t.words
 	threads := t.warp(t.side)
@@ -57,12 +57,11 @@ func (t *shape) arrange() readers {
 	return threads
 }
 
-// below is how many lines stand below each other, if so many threads are side by side
-// along them.
+// below is the number of lines below each other if side threads are side by side along them.
 func (t *shape) below(side int64) int64 { return GroupSize / ((t.words + side - 1) / side * side) }
 
-// spreadRows chooses how far apart rows are, an axis after the other, and says how often
-// a bank is asked then; 0: there is no room.
+// spreadRows chooses the distance between rows, one axis after the other, and returns the number
+// of accesses to the busiest bank; 0 if there is no room.
 func (t *shape) spreadRows(threads readers) (more []int64, turns int64) {
 	for _, i := range t.rows {
 		more = append(more, 0)
@@ -87,7 +86,7 @@ func (t *shape) spreadRows(threads readers) (more []int64, turns int64) {
 	return more, turns
 }
 
-// differ reports whether threads read at several indices of an axis.
+// differ reports whether threads read at different indices of an axis.
 func (r readers) differ(axis int) bool {
 	for _, x := range r {
 		if x.axis == axis {
@@ -97,7 +96,7 @@ func (r readers) differ(axis int) bool {
 	return false
 }
 
-// asked is how often the first load of a warp asks the bank that it asks most.
+// asked is the number of accesses to the busiest bank by a warp's first load.
 func (t *shape) asked(threads readers) int64 {
 	var at [warp]int64
 	for k := range threads {
@@ -109,11 +108,11 @@ func (t *shape) asked(threads readers) int64 {
 	return turnsOf(&at)
 }
 
-// turnsOf is how many turns a warp takes whose threads read at these bytes: as many as the words
-// that it asks of the bank that it asks for most.
+// turnsOf is the number of turns that a warp needs to read at these bytes: the number of distinct
+// words in the busiest bank.
 func turnsOf(at *[warp]int64) int64 {
-	// Threads have numbers from 1 on here: the last one that asks a bank for another word, and
-	// the one before it.
+	// Threads are numbered from 1 here. last is a bank's latest thread that accesses a new
+	// word; before links each such thread to the previous one.
 	var last, count [banks]int8
 	var before [warp + 1]int8
 	most := int8(0)
@@ -133,7 +132,7 @@ next:
 	return int64(most)
 }
 
-// warp is where the threads of one read, if so many stand side by side.
+// warp returns where the threads of one read are, if side threads stand side by side.
 func (t *shape) warp(side int64) readers {
 	var line, element, unit [warp]int64
 	below := t.below(side)

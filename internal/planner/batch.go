@@ -6,9 +6,9 @@ import (
 	"strconv"
 )
 
-// The local memory of form batch, in bytes, with what is read behind the last element:
-// batchBytes of elements as src has them, or below a byte batchNarrowBytes, and there
-// batchTileBytes of their lines along dst's dense axis.
+// The local memory of form batch, in bytes, including what is read behind the last element:
+// batchBytes for elements in src's order, or, below a byte, batchNarrowBytes plus batchTileBytes
+// for their lines along dst's dense axis.
 const (
 	batchBytes       = 31 << 10
 	batchNarrowBytes = 13 << 10
@@ -23,7 +23,7 @@ func batchSpecs() []Spec {
 	return all
 }
 
-// batchRoom is how many elements, in vectors, local memory has room for.
+// batchRoom is the number of elements that fit in local memory, in vectors.
 func batchRoom(bits int) int64 {
 	if bits < 8 {
 		return int64(batchNarrowBytes * 8 / bits)
@@ -37,34 +37,34 @@ func batchDefines(s Spec) []string {
 	return []string{"VECTORS " + strconv.FormatInt(vectors, 10), "TILE_VECTORS " + strconv.Itoa(batchTileBytes/vector)}
 }
 
-// batch is a block of matrices: how many indices it has of a, src's dense axis, and of c,
-// which counts matrices. Steps in local memory and lengths are in elements.
+// batch is a block of matrices: how many indices it has of a, src's dense axis, and of c, the axis
+// of matrices. Steps in local memory and lengths are in elements.
 type batch struct {
 	a, b, c  axis
-	aAt, cAt int // which axes a and c are, counted from the innermost one; cAt 0: there is no c
+	aAt, cAt int // positions of a and c, counted from the innermost axis; cAt 0: there is no c
 	ta, tc   int64
 
-	row        axis   // of rows: their number, and the steps in local memory and in src
+	row        axis   // number of rows, and their steps in local memory and in src
 	length     int64  // of a row of src
-	less       int64  // what a row has less than the one before, where rows are pieces of one
-	missing    axis   // n rows, or d elements of rows, less for each matrix less
+	less       int64  // by how much each row is shorter than the last, for pieces of rows
+	missing    axis   // n rows, or d elements of rows, fewer for each missing matrix
 	sb, sc     int64  // the steps of b and c in local memory
-	words      int64  // of a line along b; 0: elements are taken one by one
+	words      int64  // of a line along b; 0: elements are read one by one
 	order      [3]int // of squares: 0 counts them along b, 1 a, 2 c
-	per, side  int64  // elements of a unit of dst; how many units side by side a warp puts together
+	per, side  int64  // elements of a unit of dst; units side by side assembled by a warp
 	unit, room int64
 	cost       cost
 }
 
-// batchGain is the share of what other forms take that this one may take at most, as what either
-// takes is known to a few percent.
+// batchGain is the largest acceptable ratio of this form's cost to the cost of other forms: both
+// estimates are accurate to a few percent.
 const batchGain = .95
 
-// moreParts is how many numbers of strips are tried, from the fewest on.
+// moreParts is how many strip counts are tried, from the smallest upwards.
 const moreParts = 8
 
-// batches chooses the block for a transposition of src's dense axis and dst's, which takes less
-// than so many cycles.
+// batches chooses the block for a transposition of src's dense axis and dst's whose estimate is
+// below least cycles.
 func (p *tiling) batches(least float64) (*batch, refusal) {
 	near := p.nearest()
 	t := batch{aAt: near, a: p.inner(near), b: p.inner(0), c: axis{N: 1}}
@@ -120,7 +120,7 @@ func (p *tiling) batches(least float64) (*batch, refusal) {
 		}
 	}
 	try(t.a.N, 1)
-	if fewest := (whole + t.room - 1) / t.room; fewest > 1 || !found { // strips, as equal as they can be
+	if fewest := (whole + t.room - 1) / t.room; fewest > 1 || !found { // nearly equal strips
 		for parts := max(2, fewest); parts < max(2, fewest)+moreParts; parts++ {
 			try((t.a.N+parts*t.unit-1)/(parts*t.unit)*t.unit, 1)
 		}
@@ -155,7 +155,7 @@ func (t *batch) lay(p *problem) bool {
 		t.length = (t.tc-1)*t.c.S + matrix
 		t.row, t.less = axis{N: (t.length+t.unit-2)/whole + 1, D: whole, S: whole}, whole
 	}
-	per := int64(32 / p.dBits) // lines that are read at once, of which the last ones may not exist
+	per := int64(32 / p.dBits) // lines that are read together, the last of which may not exist
 	if (t.tc-1)*t.sc+matrix+(per-1)*t.sb+2*t.unit > t.room || t.vectors() > GroupSize {
 		return false
 	}
@@ -167,7 +167,7 @@ func (t *batch) lay(p *problem) bool {
 	return true
 }
 
-// vectors is how many of them a row touches at the most.
+// vectors is the largest number of vectors that a row touches.
 func (t *batch) vectors() int64 {
 	n := (t.length+t.unit-2)/t.unit + 1
 	if t.less > 0 {
@@ -176,8 +176,8 @@ func (t *batch) vectors() int64 {
 	return n
 }
 
-// estimate sets the cost, of the kernel's parts as predicted for several shapes, and returns the
-// cycles that it takes: roughly, if these are not fewer than least.
+// estimate sets the cost, from the predicted costs of the kernel's parts for several shapes, and
+// returns the cycles: a rough value if they are not below least.
 func (t *batch) estimate(p *problem, least float64) float64 {
 	rounds := func(items int64) int64 { return (items + GroupSize - 1) / GroupSize }
 	width := int64(p.dBits)
@@ -206,18 +206,18 @@ func (t *batch) estimate(p *problem, least float64) float64 {
 	return t.cost.cycles(p.bytes)
 }
 
-// arrange chooses the units that so many elements are put together to, and how many of a warp's
-// are side by side: fewer, if the others then ask other banks. Least is that of estimate.
+// arrange chooses the units from which size elements are assembled, and how many of a warp's units
+// are side by side: fewer if the others then access other banks. least is as in estimate.
 func (t *batch) arrange(p *problem, size int64, least float64) float64 {
 	begun, best := t.cost, math.Inf(1)
 	next := *t
 	for _, per := range []int64{t.unit, t.unit / 2} {
 		if per > t.b.N {
-			continue // lines end once in a unit, at the most
+			continue // a line ends at most once in a unit
 		}
 		e := begun
 		e.instructions += ((size/per + GroupSize - 1) / GroupSize) * (24 + 5*per)
-		if cycles := e.cycles(p.bytes); cycles >= min(best, least) { // whatever the banks
+		if cycles := e.cycles(p.bytes); cycles >= min(best, least) { // regardless of banks
 			best = min(best, cycles)
 			continue
 		}
@@ -239,8 +239,8 @@ func (t *batch) arrange(p *problem, size int64, least float64) float64 {
 	return best
 }
 
-// turns is how often a warp asks the bank that it asks most, if it takes units of so many
-// elements, and so many of them side by side.
+// turns is the number of accesses to the busiest bank by a warp that reads units of per elements,
+// side of them side by side.
 func (t *batch) turns(per, side int64) int64 {
 	var at [2][warp]int64
 	size := 128 / t.unit / 8
@@ -260,13 +260,13 @@ func (t *batch) turns(per, side int64) int64 {
 	return (turnsOf(&at[0]) + turnsOf(&at[1]) + 1) / 2
 }
 
-// squares are how many there are along b, a and c.
+// squares returns the number of squares along b, a and c.
 func (t *batch) squares(per int64) [3]int64 {
 	return [3]int64{(t.b.N + per - 1) / per, (t.ta + per - 1) / per, t.tc}
 }
 
-// choose chooses the order of squares by how often a warp asks the bank that it asks most: twice
-// to read a line, and once to write one.
+// choose selects the order of squares by the number of accesses to a warp's busiest bank, counted
+// twice for reading a line and once for writing it.
 func (t *batch) choose(per int64) (least int64) {
 	n := t.squares(per)
 	raw := [3]int64{t.sb * 4, 4, t.sc * 4 / per}

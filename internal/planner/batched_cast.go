@@ -4,12 +4,12 @@ package planner
 
 // batchedCast is how many matrices a block has, and its estimated cost.
 type batchedCast struct {
-	cut, count int64 // and how many there are
+	cut, count int64 // and their number
 	cost       cost
 }
 
-// batchedCast makes blocks of matrices; a cut of 0: they do not follow each other on both sides,
-// or are too large.
+// batchedCast makes blocks of matrices. A cut of 0 means that the matrices do not follow each
+// other on both sides, or are too large.
 func (p *transposition) batchedCast() batchedCast {
 	a, b := p.inner(p.near), p.inner(0)
 	all, unit, piece := a.N*b.N, int64(128/p.dBits), int64(128/p.sBits)
@@ -28,7 +28,7 @@ func (p *transposition) batchedCast() batchedCast {
 	c.cut = min(c.cut, max(1, c.count/p.target.fewBlocks()))
 	n := c.cut * all
 	units, pieces := (n+unit-1)/unit, (n+piece-1)/piece
-	// Elements that neighbouring work-items take from one bank, along a line.
+	// Elements along a line that neighbouring work-items read from the same bank.
 	stride, meet := unit*a.N*int64(p.sBits)/32, int64(1)
 	for meet < 32 && stride%2 == 0 {
 		meet, stride = 2*meet, stride/2

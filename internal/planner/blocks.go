@@ -39,12 +39,12 @@ func (p *problem) planBlocks(dst, src, scale layout.Layout, by scaling) (Launch,
 	return l, err
 }
 
-// cutBlocks cuts as cut does, with an axis of a block's elements behind the others.
+// cutBlocks is cut with an additional axis for a block's elements, behind the others.
 func (p *scaled) cutBlocks(k *parameters, block axis) error {
 	if block.N >= limit {
 		return errTooLarge
 	}
-	const each = 4 // rounds of loops for an element: 13 for 8 of them were counted, of 8 bits 29
+	const each = 4 // loop rounds for an element: 13 counted for 8 of them, 29 for 8-bit ones
 	if err := p.target.checkRounds(each * block.N); err != nil {
 		return err
 	}

@@ -5,9 +5,9 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// Cache keeps the launches of a queue by what they were planned for, so that a
-// call like an earlier one plans nothing, uploads nothing and allocates nothing.
-// It may be used by one goroutine at a time.
+// Cache keeps the launches of a queue under the operations they were planned for. A repeated call
+// plans nothing, uploads nothing and allocates nothing. Only one goroutine may use a Cache at a
+// time.
 type Cache[T any] struct {
 	target  Target
 	most    int
@@ -20,27 +20,27 @@ type Cache[T any] struct {
 // Entry is a launch, with its parameters on the device if they are uploaded.
 type Entry[T any] struct {
 	Launch
-	OnDevice T // what upload made of the parameters; none where there is nothing to do
+	OnDevice T // the result of upload; none where there is nothing to do
 	key      key
 	layouts  plankey.Key
-	next     *Entry[T] // of the same hash
+	next     *Entry[T] // with the same hash
 }
 
-// NewCache returns an empty cache of at most the given number of launches. upload takes
-// parameters to the device; drop is told when they will not be used for later work any
-// more. Both are nil where parameters are passed by value.
+// NewCache returns an empty cache of at most the given number of launches. upload copies
+// parameters to the device; drop is called when later work will not use them. Both are nil where
+// parameters are passed by value.
 func NewCache[T any](t Target, most int, upload func(params []byte) (T, error), drop func(T)) *Cache[T] {
 	return &Cache[T]{target: t, most: most, upload: upload, drop: drop, entries: map[uint64]*Entry[T]{}}
 }
 
-// Find returns the launch of an operation if it is kept, else nil.
+// Find returns the cached launch of an operation, or nil.
 func (c *Cache[T]) Find(o *Operation) *Entry[T] {
 	k := o.key()
 	sides, n := o.sides()
 	return c.find(k.hash(o.By, sides[:n]), &k, o.By, sides[:n])
 }
 
-// Get returns the launch of an operation, planned if it is new.
+// Get returns the launch of an operation, and plans it if it is not cached.
 func (c *Cache[T]) Get(o *Operation) (*Entry[T], error) {
 	k := o.key()
 	all, n := o.sides()
@@ -61,7 +61,7 @@ func (c *Cache[T]) Get(o *Operation) (*Entry[T], error) {
 		}
 	}
 	if c.kept == c.most {
-		c.Clear() // what is in use comes back at once
+		c.Clear() // memory in use is returned at once
 	}
 	e.next = c.entries[hash]
 	c.entries[hash] = e

@@ -6,30 +6,30 @@ import (
 	"github.com/restride/restride/internal/backend"
 )
 
-// planner offers a kernel for a problem, or refuses. P is what the planners of an operation have
-// in common.
+// planner offers a kernel for a problem, or refuses. P is the input that the planners of an
+// operation share.
 type planner[P any] struct {
 	name string
-	// compares: the planner compares its kernel with the best one of those before it. Others are
-	// asked only if there is none.
+	// compares: the planner compares its kernel with the best earlier offer. Other planners
+	// are asked only if there is no offer.
 	compares bool
-	// An offer that comes with a refusal is what was compared.
+	// If an offer comes with a refusal, the offer is the kernel that was compared.
 	plan func(of P, best *offer) (offer, refusal)
 }
 
 // offer is a kernel that a planner offers.
 type offer struct {
-	spec   Spec    // of form none: there is no offer
+	spec   Spec    // form none: there is no offer
 	cycles float64 // estimated; 0: no estimate is needed
-	// lay sets the parameters of a launch. errWithdrawn: there is no room for them, and planners
-	// are asked again.
+	// lay sets the parameters of a launch. On errWithdrawn, there is no room for them, and
+	// planners are asked again.
 	lay func(k *parameters) (Spec, error)
 }
 
 // some reports whether there is an offer.
 func (o *offer) some() bool { return o.spec.Form != none }
 
-// laid is an offer whose parameters are set.
+// laid returns an offer whose parameters are already set.
 func laid(spec Spec, set *parameters, err error) (offer, refusal) {
 	return offer{spec: spec, lay: func(k *parameters) (Spec, error) {
 		*k = *set
@@ -37,10 +37,10 @@ func laid(spec Spec, set *parameters, err error) (offer, refusal) {
 	}}, ""
 }
 
-// errWithdrawn is returned by an offer's lay, whose planner then refuses.
+// errWithdrawn is returned by an offer's lay; its planner then refuses.
 var errWithdrawn = errors.New("no room for the parameters")
 
-// refusal is why a planner refuses.
+// refusal is the reason why a planner refuses.
 type refusal string
 
 const (
@@ -84,7 +84,7 @@ const (
 	onlyTakes    refusal = "puts do not have it"
 )
 
-// choose asks planners in their order. The last offer wins.
+// choose asks the planners in order. The last offer wins.
 func choose[P any](all []planner[P], of P, p *problem, k *parameters) (Spec, error) {
 	for {
 		var best offer
@@ -109,14 +109,14 @@ func choose[P any](all []planner[P], of P, p *problem, k *parameters) (Spec, err
 	}
 }
 
-// forget drops the candidates that were noted.
+// forget drops the noted candidates.
 func (p *problem) forget() {
 	if p.notes != nil {
 		*p.notes = (*p.notes)[:0]
 	}
 }
 
-// note adds a candidate, where an explanation is asked for.
+// note adds a candidate if an explanation was requested.
 func (p *problem) note(name string, o *offer, why refusal) {
 	if p.notes == nil {
 		return

@@ -7,16 +7,16 @@ import (
 
 // Casts whose sides are dense along different axes, by columns of a tile: see source/column_cast.h.
 
-// hasColumnCast reports whether there is such a kernel between two widths. To 8 bits, others are
-// cheaper: the lines of src that 16 bytes of dst need are a large part of the tile.
+// hasColumnCast reports whether such a kernel exists for two widths. For 8-bit results, other
+// kernels are cheaper: the lines of src needed for 16 bytes of dst are a large part of the tile.
 func hasColumnCast(dst, src uint8) bool {
 	return (dst == 16 || dst == 32) && (src == 8 || src == 16)
 }
 
-// columnSlots is how many slots of 16 bytes the tile has: with the table of a lookup, 32 KiB.
+// columnSlots is the number of 16-byte slots in the tile: 32 KiB together with a lookup's table.
 const columnSlots = 1984
 
-// columnRows is how many lines of src the tile has: of 16 lines of dst or more, 16 bytes are
+// columnRows is the number of lines of src in the tile: of 16 lines of dst or more, 16 bytes are
 // written at once.
 func (s Spec) columnRows() int64 {
 	if s.DstBits == 32 {
@@ -25,8 +25,8 @@ func (s Spec) columnRows() int64 {
 	return 128
 }
 
-// columnLines is what the tile's extent along lines of src is a multiple of: all lines of dst of
-// which work-items convert 16 bytes at once, or the two that CONVERT has.
+// columnLines divides the tile's extent along lines of src: all lines of dst in which work-items
+// convert 16 bytes at the same time, or twice as many for CONVERT's two.
 func (s Spec) columnLines() int64 {
 	lines := GroupSize * 128 / (s.columnRows() * int64(s.DstBits))
 	if !s.looksUp() {
@@ -35,8 +35,8 @@ func (s Spec) columnLines() int64 {
 	return lines
 }
 
-// columnCastDefines are the macros of these kernels: the tile's rows and slots, and how many pieces are
-// read before any is put into it.
+// columnCastDefines are the macros of these kernels: the tile's rows and slots, and how many
+// pieces are read before the first one is stored in the tile.
 func columnCastDefines(s Spec) []string {
 	return append(denseDefines(s),
 		"ROWS_LOG "+strconv.Itoa(bits.TrailingZeros64(uint64(s.columnRows()))),
@@ -45,8 +45,8 @@ func columnCastDefines(s Spec) []string {
 	)
 }
 
-// columnTile is a shape of the tile: so many indices of axis a, in pieces of 16 bytes. Blocks along b
-// are step indices apart, and so many.
+// columnTile is a shape of the tile: the number of indices of axis a, in pieces of 16 bytes, and
+// the number and step of blocks along b.
 type columnTile struct {
 	ta, pieces   int64
 	step, blocks int64
@@ -70,7 +70,7 @@ func (p *transposition) columnTile(spec Spec) columnTile {
 		if !sAligned {
 			c.pieces = (ta + 2*piece - 2) / piece
 		}
-		if !dAligned { // and the last one has the sector in which a line ends
+		if !dAligned { // the last one includes the sector in which a line ends
 			c.step = rows - sector
 			c.blocks = (b.N - 1 + c.step - 1) / c.step
 		}
@@ -82,10 +82,10 @@ func (p *transposition) columnTile(spec Spec) columnTile {
 		writes := touched(na, min(nb, c.step)*int64(p.dBits)/8, true)
 		read := (nb<<c.width() + GroupSize - 1) / GroupSize
 		written := (na + lines - 1) / lines * lines * rows / (unit * GroupSize)
-		// Of the kernel's parts, as predicted for several shapes.
+		// Predicted costs of the kernel's parts, for several shapes.
 		instructions := 110 + 10*unit + 13*read + each*written
 		if spec.looksUp() {
-			instructions += 140 // a part of the table
+			instructions += 140 // for one part of the table
 		}
 		if !dAligned || b.N%unit > 0 { // lines' ends, by single elements
 			instructions += 4 * unit * written * min(c.blocks, 2) / c.blocks
@@ -104,7 +104,7 @@ func (p *transposition) columnTile(spec Spec) columnTile {
 	return best
 }
 
-// width is the logarithm of how many work-items read a row.
+// width is the logarithm of the number of work-items that read a row.
 func (c *columnTile) width() int { return bits.Len64(uint64(c.pieces - 1)) }
 
 // planColumnCast plans the cast by columns of axis a.

@@ -10,9 +10,9 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// pairs lists the conversions, each {to, from}, that have a kernel of their own, with
-// the default rounding: those of weights and activations. There are no more, as OpenCL's
-// compilers (PoCL's, rusticl's) take a second for each; CUDA's takes 35 to 122 ms.
+// pairs lists the conversions, as {to, from}, that have their own kernel, with the default
+// rounding: conversions of weights and activations. The list is short because OpenCL's compilers
+// (PoCL's, rusticl's) need a second for each; CUDA's needs 35 to 122 ms.
 var pairs = func() (all [][2]layout.DType) {
 	add := func(to layout.DType, from ...layout.DType) {
 		for _, t := range from {
@@ -59,7 +59,7 @@ func castSpecs() []Spec {
 	return append(all, mapSpecs()...)
 }
 
-// castSpec is the kernel from elements anywhere that are loaded into so many bits.
+// castSpec is the kernel for elements anywhere, each loaded into the given number of bits.
 func castSpec(dst, src uint8, cpu bool) Spec {
 	form := Cast
 	if dst < 8 || dst < 32 && !cpu {
@@ -75,18 +75,18 @@ func pairSpec(to, from layout.DType, cpu bool) Spec {
 	return s
 }
 
-// casts reports whether a conversion is of elements anywhere, and dense of elements that are
-// dense on both sides, if not along the same axis.
+// casts reports whether a kernel converts elements anywhere, including dense elements that lie
+// along different axes on the two sides.
 func (s Spec) casts() bool { return s.Form == Cast || s.Form == CastWords }
 func (s Spec) dense() bool { return s.form().does == converts && !s.casts() }
 
-// byValue reports whether elements become others by their value.
+// byValue reports whether elements are converted by value.
 func (s Spec) byValue() bool { return s.form().does == converts || s.Scales() }
 
-// pair reports whether a cast is made for a pair of types.
+// pair reports whether a cast is compiled for a pair of types.
 func (s Spec) pair() bool { return s.To != layout.Invalid }
 
-// castBlocks is Spec.minBlocksPerSM of casts of elements anywhere.
+// castBlocks is Spec.minBlocksPerSM for casts of elements anywhere.
 func castBlocks(s Spec) int {
 	if s.pair() {
 		return 0
@@ -106,15 +106,15 @@ func castDefines(s Spec) []string {
 	return append(itemDefines(s), include("ELEMENTS", elements))
 }
 
-// denseItem is how many elements an item of these kernels has: 16 bytes of the wider ones.
+// denseItem is the number of elements per item of these kernels: 16 bytes of the wider ones.
 func (s Spec) denseItem() int64 { return int64(128 / max(s.DstBits, s.SrcBits)) }
 
-// looksUp reports whether a conversion of dense elements is by a table, and not by way of floats.
+// looksUp reports whether a conversion of dense elements uses a table instead of floats.
 func (s Spec) looksUp() bool { return s.SrcBits <= 8 }
 
-// denseDefines are the macros of casts of rows: elements of an item, its bits on either side, the
-// bits that are read at once of src where items begin anywhere, and those that hold what comes
-// of a byte of src.
+// denseDefines are the macros of casts of rows: an item's elements, its bits on either side, the
+// bits of src read at once where items begin anywhere, and the bits that hold the result of a byte
+// of src.
 func denseDefines(s Spec) []string { return unitDefines(s, int(s.denseItem())*int(s.SrcBits)) }
 
 func unitDefines(s Spec, unit int) []string {
@@ -133,8 +133,8 @@ func unitDefines(s Spec, unit int) []string {
 	}
 }
 
-// planCast plans a conversion by value between layouts of one shape. Kernels that are
-// not for two given types learn of them by arguments of the launch: see Numbers.
+// planCast plans a conversion by value between layouts of one shape. Kernels that are not compiled
+// for two given types read the types from arguments of the launch: see Numbers.
 func (p *problem) planCast(dst, src layout.Layout, to, from layout.DType, how device.Rounding) (Launch, error) {
 	spec := pairSpec(to, from, p.target.CPU)
 	if rounding.For(how, to) != (device.Rounding{}) || !slices.Contains(pairs, [2]layout.DType{to, from}) {
@@ -144,12 +144,12 @@ func (p *problem) planCast(dst, src layout.Layout, to, from layout.DType, how de
 	return p.planValues("convert", spec, Spec{Form: DenseCast, DstBits: uint8(to.Bits()), SrcBits: uint8(from.Bits())})
 }
 
-// casting is a problem in which each element becomes another by itself.
+// casting is a problem that converts each element independently.
 type casting struct {
 	*problem
 	anywhere Spec           // the kernel for elements anywhere
 	rows     Spec           // and for dense rows
-	turned   *transposition // the problem, if it is a transposition
+	turned   *transposition // the problem as a transposition, if it is one
 	unturned refusal        // else the reason
 }
 
@@ -162,7 +162,7 @@ var castPlanners = []planner[*casting]{
 	{"elements", true, (*casting).offerElements},
 }
 
-// planValues plans what becomes of each element by itself.
+// planValues plans a conversion of independent elements.
 func (p *problem) planValues(class string, anywhere, rows Spec) (Launch, error) {
 	return p.plan(class, func(p *problem, k *parameters) (Spec, error) {
 		c := &casting{problem: p, anywhere: anywhere, rows: rows}
@@ -191,7 +191,7 @@ func (c *casting) offerRows() (offer, refusal) {
 }
 
 // offerElements offers the kernel for elements anywhere. Between two given types it may be faster
-// than a transposition; others take several times as long.
+// than a transposition; otherwise it takes several times as long.
 func (c *casting) offerElements(best *offer) (offer, refusal) {
 	switch {
 	case best.spec.Form == DenseCast:
@@ -234,8 +234,8 @@ func (p *casting) planRows(k *parameters) refusal {
 		return notRows
 	}
 	rest := p.innermostFirst()[1:]
-	phase := p.dBase % each // where in an item runs begin, at the most
-	same := uint32(1)       // on both sides; 0: they may begin elsewhere in src
+	phase := p.dBase % each // the largest position in an item at which a run begins
+	same := uint32(1)       // on both sides; 0: runs may begin elsewhere in src
 	if (p.dBase-p.sBase)%each != 0 {
 		same = 0
 	}
@@ -252,7 +252,7 @@ func (p *casting) planRows(k *parameters) refusal {
 	if items.N <= block {
 		rows := parameters{length: in.N, ta: same, inner: []axis{items}}
 		err := rows.cutItems(rest, block)
-		if d, s := rows.reach(); err == nil && max(d, s) < limit/8 { // bytes in 32 bits
+		if d, s := rows.reach(); err == nil && max(d, s) < limit/8 { // byte offsets fit 32 bits
 			*k = rows
 			return ""
 		}
@@ -266,8 +266,8 @@ func (p *casting) planRows(k *parameters) refusal {
 	return ""
 }
 
-// denseBlock is how many items a block has: more where there are many, as work-groups begin
-// with what is the same for all of them.
+// denseBlock is the number of items per block: larger where there are many items, because
+// work-groups begin with work that all of their items share.
 func (t Target) denseBlock(items int64, rows []axis) int64 {
 	for _, a := range rows {
 		items = min(items*a.N, limit)
@@ -279,9 +279,9 @@ func (t Target) denseBlock(items int64, rows []axis) int64 {
 	return block
 }
 
-// Numbers returns the arguments lo and hi of a launch that planCast made: what
-// src's and dst's elements mean, as source/numbers.h reads it. A kernel between two
-// given types does without.
+// Numbers returns the arguments lo and hi of a launch that planCast made: the meaning of src's and
+// dst's elements, as source/numbers.h reads it. A kernel between two given types does not use
+// them.
 func Numbers(dst, src layout.DType, how device.Rounding) (lo, hi uint64) {
 	return number(src, how), number(dst, how)
 }

@@ -6,21 +6,20 @@ import (
 	"github.com/restride/restride/internal/nest"
 )
 
-// cost is what a block of a form by tiles costs a multiprocessor, as an estimate.
+// cost is the estimated cost to a multiprocessor of one block of a tiled form.
 type cost struct {
 	blocks           int64
-	blocksPerSM      int64   // that a multiprocessor holds at a time; 0: usualBlocks
-	instructions     int64   // of a work-item
-	sectors          int64   // of memory that its loads and stores touch, one after the other
+	blocksPerSM      int64   // resident on a multiprocessor; 0: usualBlocks
+	instructions     int64   // per work-item
+	sectors          int64   // of memory, touched by its loads and stores one after the other
 	passes           int64   // through the banks of local memory
 	shortLinePenalty float64 // the share of memory's time that short lines add
 }
 
-// cycles estimates the cycles of a copy of so many bytes on one multiprocessor of a large
-// GPU. The times for instructions, the second-level cache, local memory, memory and its
-// latency overlap: the whole is the cube root of the sum of their cubes. The constants are of
-// a model of an H100, whose memory is in fact faster by a seventh; forms and shapes were
-// measured with them.
+// cycles estimates the cycles of a copy of so many bytes on one multiprocessor of a large GPU. The
+// times for instructions, the second-level cache, local memory, memory and its latency overlap:
+// the total is the cube root of the sum of their cubes. The constants are for a model of an H100,
+// whose real memory is faster by a seventh; forms and shapes were tuned with them.
 func (c cost) cycles(bytes int64) float64 {
 	instructions := float64(c.instructions)
 	blocksPerSM := c.blocksPerSM
@@ -40,8 +39,8 @@ func (c cost) cycles(bytes int64) float64 {
 	return float64(c.blocks) * math.Cbrt(sum)
 }
 
-// withoutPenalty is the cost to compare with the costs of other forms, which have lines as short,
-// but no penalty for them.
+// withoutPenalty is the cost for comparison with other forms, whose lines are equally short but
+// have no penalty.
 func (c cost) withoutPenalty() cost {
 	c.shortLinePenalty = 0
 	return c
@@ -50,15 +49,15 @@ func (c cost) withoutPenalty() cost {
 // usualBlocks is the usual number of blocks on a multiprocessor: 1,024 work-items.
 const usualBlocks = 4
 
-// atRoof bounds the time of a copy, as a multiple of memory's own, for which no other form is tried.
+// atRoof is the ratio of a copy's time to memory's own time below which no other form is tried.
 const atRoof = 1.1
 
 // memoryCycles estimates the cycles of memory alone.
 func memoryCycles(bytes int64) float64 { return 2 * float64(bytes) / 13 }
 
-// shortLinePenalty is the share of memory's time that is added because lines are short, in blocks of
-// na indices of axis near, along which src is dense, and nb of dst's innermost axis. It was measured
-// on an H100 with transpositions by several tiles.
+// shortLinePenalty is the share of memory's time that short lines add, in blocks of na indices of
+// axis near, along which src is dense, and nb of dst's innermost axis. It was measured on an H100
+// with transpositions by several tiles.
 func (p *transposition) shortLinePenalty(na, nb int64) float64 {
 	read, written := na*int64(p.sBits)/8, nb*int64(p.dBits)/8
 	if na == nest.Magnitude(p.inner(0).S) { // lines follow each other
@@ -79,11 +78,11 @@ func (p *transposition) shortLinePenalty(na, nb int64) float64 {
 	return sum
 }
 
-// touched is how many sectors lines of so many bytes touch, each for itself.
+// touched is the number of sectors touched by lines of so many bytes, each counted separately.
 func touched(lines, bytes int64, aligned bool) int64 {
 	sectors := lines * ((bytes + sectorBytes - 1) / sectorBytes)
 	if !aligned {
-		sectors += lines / 2 // an end more, where it does not lie in a begun one
+		sectors += lines / 2 // one more end, where it does not lie in a sector already counted
 	}
 	return sectors
 }

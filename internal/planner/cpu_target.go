@@ -1,16 +1,16 @@
 package planner
 
-// Plans for CPUs behind OpenCL, which run a work-group as a loop, and whose memory is fast
-// where cache lines are read and written whole, in long runs.
+// Plans for CPUs behind OpenCL. These run a work-group as a loop; their memory is fast where cache
+// lines are read and written whole, in long runs.
 
 const (
-	// blockBytes is the size of the tile: with the cache lines that are read, it
-	// stays in L1.
+	// blockBytes is the size of the tile, which stays in L1 together with the cache lines that
+	// are read.
 	blockBytes = 16 << 10
-	// repeated is the Spec.Step of blocks along whose runs src repeats one
-	// element; 0 is any step.
+	// repeated is the Spec.Step of blocks whose src repeats one element along runs; a Step of
+	// 0 is any step.
 	repeated = 127
-	// shortSide is the extent below which a loop over an axis does not pay.
+	// shortSide is the extent below which a loop over an axis does not pay off.
 	shortSide = 8
 )
 
@@ -40,8 +40,8 @@ func (t *tiling) offerBlocks(*offer) (offer, refusal) {
 // blocks is a problem for form Block.
 type blocks struct{ *problem }
 
-// plan cuts dst into blocks that are long where dst is dense and, if that
-// is along another axis, where src is.
+// plan cuts dst into blocks that are long along dst's dense axis and, if src is dense along
+// another axis, along that one.
 func (p blocks) plan(k *parameters) (Spec, error) {
 	b := p.inner(0)
 	if len(p.axes) == 0 {
@@ -52,7 +52,7 @@ func (p blocks) plan(k *parameters) (Spec, error) {
 		p.reverseAxis(a)
 	}
 
-	// A run goes over b and on over the axes that begin where it ends, up to a.
+	// A run extends over b and over the axes that begin where it ends, up to a.
 	room := int64(blockBytes * 8 / p.dBits)
 	most := room
 	if a > 0 {
@@ -98,7 +98,7 @@ func (p blocks) plan(k *parameters) (Spec, error) {
 		rows = axis{N: (x.N + n - 1) / n, D: n * x.D, S: n * x.S}
 		whole = whole && a == next && x.D == size*b.D && n == x.N
 		size *= n
-		if whole { // and on, behind the runs of all a
+		if whole { // extend behind the runs of all a
 			next++
 			extend(room)
 		}
@@ -116,8 +116,8 @@ func (p blocks) plan(k *parameters) (Spec, error) {
 	return spec, k.setOuter(cuts...)
 }
 
-// blockRows chooses the axis that rows of blocks go along, counted from the
-// innermost one, or 0 to leave that open; and the kernel's step of src.
+// blockRows chooses the axis along which rows of blocks run, counted from the innermost one, or 0
+// to leave that open; and the kernel's step of src.
 func (p blocks) blockRows(b axis) (a int, step int8) {
 	step = repeated
 	if b.S != 0 {
@@ -148,7 +148,7 @@ func (p blocks) blockRows(b axis) (a int, step int8) {
 	return near, 0
 }
 
-// reverseAxis makes an axis run in the other direction.
+// reverseAxis reverses the direction of an axis.
 func (p *problem) reverseAxis(i int) {
 	x := &p.axes[len(p.axes)-1-i]
 	p.d.add += ((x.N - 1) * x.D) << p.d.shift
@@ -157,7 +157,7 @@ func (p *problem) reverseAxis(i int) {
 	x.D, x.S = -x.D, -x.S
 }
 
-// blockSide is the power of two nearest to the root of room, from below.
+// blockSide is the largest power of two not above the root of room.
 func blockSide(room int64) int64 {
 	side := int64(1)
 	for 4*side*side <= room {

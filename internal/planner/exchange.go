@@ -6,17 +6,16 @@ import (
 	"github.com/restride/restride/internal/nest"
 )
 
-// How the elements of a tile of permute come from words of src into words of dst: by
-// exchanges within and between a work-item's words, before or after the words go
-// through local memory.
+// How the elements of a permute tile move from words of src into words of dst: by exchanges within
+// and between a work-item's words, before or after the words pass through local memory.
 
 // stage is an exchange of elements: see source/permute.h.
 type stage struct{ with, shift, mask, bytes uint32 }
 
-// within is the with of a stage within words.
+// within is stage.with for a stage within words.
 const within = 0xffffffff
 
-// newStage finds where bytes come from, if these are what is exchanged.
+// newStage determines where bytes come from, if the exchange moves bytes.
 func newStage(with uint32, shift int, mask uint32) stage {
 	s := stage{with, uint32(shift), mask, 0}
 	by := uint32(shift / 8)
@@ -25,8 +24,8 @@ func newStage(with uint32, shift int, mask uint32) stage {
 			return s
 		}
 	}
-	// Where a byte of the first word comes from and, in the upper half, one of the
-	// second: 4 to 7 are those of the second.
+	// The source of each byte of the first word and, in the upper half, of the second: 4 to 7
+	// are the second word's bytes.
 	for q := range uint32(4) {
 		first, second := q, q+4
 		lower := mask>>(8*q)&1 == 1
@@ -46,8 +45,8 @@ func newStage(with uint32, shift int, mask uint32) stage {
 	return s
 }
 
-// elements is the mask of a word's elements in whose number one bit is set and
-// another is not; -1 for none.
+// elements is the mask of a word's elements whose number has bit set at 1 (if set is not -1) and
+// bit clear at 0.
 func (t *permutation) elements(set, clear int) (mask uint32) {
 	width := t.p.dBits
 	for e := range 32 / width {
@@ -58,8 +57,8 @@ func (t *permutation) elements(set, clear int) (mask uint32) {
 	return mask
 }
 
-// exchanges returns the stages from one order of a word's bits to another, and leaves
-// in registers what is there then.
+// exchanges returns the stages from one order of a word's bits to another, and updates registers
+// to the result.
 func (t *permutation) exchanges(from, to, registers []bit) []stage {
 	var all []stage
 	width := t.p.dBits
@@ -80,8 +79,8 @@ func (t *permutation) exchanges(from, to, registers []bit) []stage {
 	return all
 }
 
-// turns returns the stages that turn a word's bits round along which src runs
-// against dst, if they are among these.
+// turns returns the stages that reverse the bits of a word along which src runs against dst, for
+// bits in among.
 func (t *permutation) turns(word, among []bit) []stage {
 	var all []stage
 	for i, b := range word {
@@ -95,19 +94,17 @@ func (t *permutation) turns(word, among []bit) []stage {
 // backwards reports whether src runs against dst along a bit.
 func (t *permutation) backwards(b bit) bool { return t.step(fromSrc, b) < 0 }
 
-// way is how a tile is moved: with the exchanges before the words go through local
-// memory, or after that.
+// way is how a tile is moved: with the exchanges before or after local memory.
 type way struct {
 	late     bool
 	src, dst access
-	held     []bit // what the registers choose between the exchanges and local memory
+	held     []bit // what the registers select between the exchanges and local memory
 	stages   []stage
 	slots    map[bit]uint32
 	slot     uint32 // of the first word
 }
 
-// early has the exchanges first: what dst has in a word is in src's words and
-// registers.
+// early exchanges first: the bits of dst's words are in src's words and registers.
 func (t *permutation) early() *way {
 	from, to := t.words[fromSrc], t.words[toDst]
 	w := &way{src: t.access(fromSrc, without(to, from)), dst: t.access(toDst, t.gaps[fromSrc])}
@@ -122,11 +119,11 @@ func (t *permutation) early() *way {
 	return w
 }
 
-// late has them last: what src has in a word is in dst's words and registers.
+// late exchanges last: the bits of src's words are in dst's words and registers.
 func (t *permutation) late() *way {
 	from, to := t.words[fromSrc], t.words[toDst]
 	w := &way{late: true, src: t.access(fromSrc, without(t.gaps[toDst], from)), dst: t.access(toDst, without(from, to))}
-	if w.dst.how == joined { // the words that are put together are not in local memory
+	if w.dst.how == joined { // the assembled words are not in local memory
 		w.dst.how = shifted
 	}
 	w.held = slices.Clone(w.dst.registers)
@@ -137,8 +134,8 @@ func (t *permutation) late() *way {
 	return w
 }
 
-// wayCost is how many times a way moves the sectors of either side, and some more where
-// it does so by words.
+// wayCost is how often a way moves the sectors of both sides, with a surcharge for a side that it
+// moves by words.
 func (t *permutation) wayCost(w *way) float64 {
 	per := int64(32 / t.p.dBits)
 	spread := func(side int, a access) float64 {
@@ -158,7 +155,7 @@ func (t *permutation) wayCost(w *way) float64 {
 		}
 		return times
 	}
-	return min(spread(fromSrc, w.src), 2) + spread(toDst, w.dst) // a GPU's first cache has what src's are read again from
+	return min(spread(fromSrc, w.src), 2) + spread(toDst, w.dst) // src is read again from L1
 }
 
 // without returns the bits that are not among the others.
@@ -166,9 +163,9 @@ func without(all, others []bit) []bit {
 	return slices.DeleteFunc(slices.Clone(all), func(b bit) bool { return slices.Contains(others, b) })
 }
 
-// slots numbers the bytes in local memory of words that choose elements by some bits,
-// so that neither the work-items that are neighbours in src nor those that are in dst
-// meet a bank of memory twice: five bits of either choose the bank.
+// slots numbers the bytes of words in local memory, where the given bits select elements, so that
+// neighbouring work-items of src and of dst never access a bank twice: five bits of either select
+// the bank.
 func (t *permutation) slots(word, src, dst []bit) map[bit]uint32 {
 	const banks = 5
 	slots := map[bit]uint32{}

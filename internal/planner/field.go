@@ -4,18 +4,19 @@ package planner
 func fieldSpecs() []Spec { return []Spec{{Form: Field, DstBits: 1, SrcBits: 1}} }
 
 const (
-	// widestField and widestPitch are the most bits of a field, and of those from one to
-	// the next in dst: every word has a part of one.
+	// widestField and widestPitch are the largest number of bits of a field, and from one
+	// field to the next in dst: every word contains a part of one.
 	widestField, widestPitch = 16, 32
-	// nearPitch is the pitch up to which four fields are in a word.
+	// nearPitch is the largest pitch with four fields in a word.
 	nearPitch = 8
-	// fewFields is the number in a run from which this is cheaper than element by element.
+	// fewFields is the number of fields in a run from which this form is cheaper than single
+	// elements.
 	fewFields = 8
 )
 
-// offerFields offers form Field for fields along an axis: of single bits, of several elements
-// below a byte that are no wider element, or of single elements below a byte that have gaps between
-// them in dst, or small ones in src alone.
+// offerFields offers form Field for fields along an axis: single bits, several elements below a
+// byte that do not form a wider element, or single elements below a byte that have gaps between
+// them in dst, or small gaps in src alone.
 func (p *tiling) offerFields() (offer, refusal) {
 	switch {
 	case p.target.CPU:
@@ -66,10 +67,10 @@ func (p *tiling) offerFields() (offer, refusal) {
 	return laid(p.spec(Field), &k, nil)
 }
 
-// nearFields sets what brings four fields of a word from one pitch to another: pairs move
-// apart first, and come together last.
+// nearFields sets how four fields of a word move from one pitch to another: pairs move apart
+// first, and come together last.
 func (k *parameters) nearFields(width, pitch, step int64) {
-	// Bits that stay, and by how many the others turn to the right.
+	// The bits that stay, and how far to the right the others are rotated.
 	pairs, singles := ones(2*step), ones(step)|ones(step)<<(2*max(pitch, step))
 	far, near := uint32(2*(step-pitch))&31, uint32(step-pitch)&31
 	if k.ta = 1; pitch >= step {
@@ -85,5 +86,5 @@ func (k *parameters) nearFields(width, pitch, step int64) {
 	}
 }
 
-// ones is so many bits.
+// ones is a number of n one bits.
 func ones(n int64) int64 { return 1<<n - 1 }

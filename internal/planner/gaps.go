@@ -5,16 +5,16 @@ import (
 	"slices"
 )
 
-// Words of which a side has some elements only, as fields within bytes: scales of six
-// bits, or low and high parts of quants. A gap is a bit of the elements' numbers in a
-// word that one side has and the copy has not: an axis of two indices along which that
-// side moves and the other stands still, of which one index exists.
+// Words of which a side has only some elements, as fields within bytes: six-bit scales, or low and
+// high parts of quants. A gap is a bit of an element's number in a word that one side has and the
+// copy does not: an axis of two indices along which that side moves and the other stands still.
+// Only one of the two indices exists.
 
-// mostGaps is how many bits of a word may be gaps.
+// mostGaps is the largest number of gaps among a word's bits.
 const mostGaps = 2
 
-// gap adds one as bit j of a side's words, if every axis steps over it: n has how many
-// bits of each axis the word has already.
+// gap adds a gap as bit j of a side's words, if every axis steps over it: n holds the number of
+// bits that the word already has of each axis.
 func (t *permutation) gap(side, j int, n []int) (bit, bool) {
 	if t.p.dBits >= 8 || len(t.gaps[side]) == mostGaps {
 		return bit{}, false
@@ -34,8 +34,8 @@ func (t *permutation) gap(side, j int, n []int) (bit, bool) {
 	return b, true
 }
 
-// pad makes powers of two of short extents: three fields of a word's four, of which the
-// last one is a gap.
+// pad rounds short extents up to powers of two: three fields of a word become four, the last of
+// which is a gap.
 func (t *permutation) pad() {
 	per := int64(32 / t.p.dBits)
 	for i, a := range t.axes {
@@ -45,8 +45,8 @@ func (t *permutation) pad() {
 	}
 }
 
-// join makes one bit of two gaps that are the same one of either side's words, and
-// reports whether what remains are words that can be moved.
+// join merges two gaps at the same bit of both sides' words into one bit, and reports whether the
+// result consists of words that can be moved.
 func (t *permutation) join() bool {
 	d, s := t.words[toDst], t.words[fromSrc]
 	padded := false
@@ -62,7 +62,7 @@ func (t *permutation) join() bool {
 	}
 	if len(t.gaps[toDst]) == 0 && len(t.gaps[fromSrc]) > 0 {
 		if real := without(s, t.gaps[fromSrc]); len(real) == 0 || real[0] == d[0] {
-			return false // rows of every second element, or fourth
+			return false // rows of every second or fourth element
 		}
 	}
 	for side := range t.gaps {
@@ -83,7 +83,7 @@ func (t *permutation) join() bool {
 	return !padded && len(t.gaps[fromSrc]) == 0 || t.aligned(fromSrc, t.base[fromSrc], per, t.words[fromSrc]...)
 }
 
-// begin lets words begin where their gaps do.
+// begin moves the start of words to the start of their gaps.
 func (t *permutation) begin(side int) {
 	t.lived[side] = 0
 	between, all := int64(0), int64(0)
@@ -99,8 +99,7 @@ func (t *permutation) begin(side int) {
 	}
 }
 
-// pair takes dst's gap for src's, too. Where these are not of the same index, src runs
-// against dst.
+// pair uses dst's gap for src, too. If the existing indices differ, src runs against dst.
 func (t *permutation) pair(j int) {
 	old := t.words[fromSrc][j]
 	b := t.words[toDst][j]
@@ -114,12 +113,12 @@ func (t *permutation) pair(j int) {
 	t.n[old.axis], t.axes[old.axis] = 0, axis{N: 1}
 }
 
-// masked returns the bits of dst's words that are elements.
+// masked returns the bits of dst's words that belong to elements.
 func (t *permutation) masked() uint32 {
 	mask := uint32(0)
 	for e := range 32 / t.p.dBits {
 		real := true
-		index := make(map[int]int64) // along axes
+		index := make(map[int]int64) // by axis
 		for j, b := range t.words[toDst] {
 			if slices.Contains(t.gaps[toDst], b) {
 				real = real && int64(e)&(1<<j) == t.lived[toDst]&(1<<j)

@@ -8,7 +8,7 @@ import (
 	"github.com/restride/restride/internal/nest"
 )
 
-// How work is cut into blocks of items, one after the other in the order of dst.
+// Division of work into blocks of items, one after the other in dst's order.
 
 // elementSpecs lists the kernels of Element and Fill.
 func elementSpecs() []Spec {
@@ -16,7 +16,7 @@ func elementSpecs() []Spec {
 	for _, cpu := range []bool{false, true} {
 		for _, bits := range []uint8{8, 16, 32, 64, 128} {
 			for _, wide := range []bool{false, true} {
-				if !cpu { // there it is block's
+				if !cpu { // there, form Block does this
 					all = append(all, Spec{Form: Element, DstBits: bits, SrcBits: bits, Wide: wide})
 				}
 				all = append(all, Spec{Form: Fill, DstBits: bits, Wide: wide, CPUTarget: cpu})
@@ -26,10 +26,10 @@ func elementSpecs() []Spec {
 	return all
 }
 
-// itemsPerBlock is how many items a work-group takes on at a time.
+// itemsPerBlock is the number of items that a work-group processes at a time.
 const itemsPerBlock = 4 * GroupSize
 
-// offerElements offers a form for elements one by one.
+// offerElements offers a form for single elements.
 func (p *problem) offerElements(f Form) (offer, refusal) {
 	var k parameters
 	spec, err := p.planElements(f, &k)
@@ -44,8 +44,8 @@ func (p *problem) planElements(f Form, k *parameters) (Spec, error) {
 	return spec, err
 }
 
-// items is how many elements an item of these forms, or of one that goes before them,
-// has: at indices of the cut axis that are apart.
+// items is the number of elements per item of these forms, or of a form tried before them, at
+// separate indices of the cut axis.
 func (s Spec) items() int64 {
 	switch items := cmp.Or(s.form().items, 4); {
 	case s.CPUTarget && s.casts():
@@ -59,14 +59,14 @@ func (s Spec) items() int64 {
 
 // flatMost bounds the indices of a block's inner axes.
 func (s Spec) flatMost() int64 {
-	if s.takes() { // whose local memory is small
+	if s.takes() { // their local memory is small
 		return 3 * GroupSize
 	}
 	return 16 * GroupSize
 }
 
-// itemDefines are the macros of these forms: how many elements an item has, and how many
-// rows a block of take.
+// itemDefines are the macros of these forms: the number of elements per item, and of rows in a
+// block of take.
 func itemDefines(s Spec) []string {
 	n := s.items()
 	return []string{"ITEMS " + strconv.FormatInt(n, 10), "ROWS " + strconv.Itoa(takeRows)}
@@ -77,8 +77,8 @@ func (k *parameters) cutElements(spec Spec, axes []axis) error {
 	return k.cutRounds(spec, axes, 1)
 }
 
-// cutRounds is cutElements with so many rounds of items in a block. On a GPU it takes as
-// many of the axes into a block as keeps most work-items busy, and leaves enough blocks.
+// cutRounds is cutElements with the given number of rounds of items in a block. On a GPU the block
+// includes as many of the axes as keep most work-items busy while enough blocks remain.
 func (k *parameters) cutRounds(spec Spec, axes []axis, rounds int64) error {
 	if spec.CPUTarget {
 		return k.cutItems(axes, itemsPerBlock)
@@ -113,14 +113,14 @@ func (k *parameters) cutRounds(spec Spec, axes []axis, rounds int64) error {
 	return k.setOuter(axes[at+1 : len(axes)-1]...)
 }
 
-// cut is how many indices of the cut axis a block has beside so many of the others.
+// cut is the number of indices of the cut axis in a block with flat indices of the other axes.
 func (s Spec) cut(flat int64) int64 { return max(1, GroupSize/flat) * s.items() }
 
-// cutItems takes axes, innermost first, into the block until it is full; the
-// one that fills it is cut.
+// cutItems adds axes, innermost first, to the block until it is full; it cuts the axis that fills
+// it.
 func (k *parameters) cutItems(axes []axis, most int64) error {
 	flat := int64(1)
-	for _, a := range k.inner { // put there by the caller
+	for _, a := range k.inner { // set by the caller
 		flat *= a.N
 	}
 	for len(axes) > 0 && flat*axes[0].N <= most {
@@ -137,8 +137,7 @@ func (k *parameters) cutItems(axes []axis, most int64) error {
 	return k.setOuter(axes...)
 }
 
-// cutAxis makes a the cut axis, of which a block has at most the given number
-// of indices.
+// cutAxis makes a the cut axis, with at most the given number of indices in a block.
 func (k *parameters) cutAxis(a axis, indices int64) {
 	cut := min(a.N, indices)
 	k.cut, k.extent, k.d, k.s = uint32(cut), a.N, a.D, a.S
@@ -151,7 +150,7 @@ func (k *parameters) wide() bool {
 	return d >= limit || s >= limit
 }
 
-// reach returns how far apart the elements of a block are at the most.
+// reach returns the largest distance between a block's elements.
 func (k *parameters) reach() (d, s int64) {
 	for _, a := range append(k.inner, axis{N: int64(k.cut), D: k.d, S: k.s}) {
 		d += (a.N - 1) * nest.Magnitude(a.D)

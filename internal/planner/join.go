@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// joinSpecs lists the kernels of this form: of elements of whole bytes, and below.
+// joinSpecs lists the kernels of this form: for elements of whole bytes, and below.
 func joinSpecs() []Spec {
 	var all []Spec
 	for _, bits := range []uint8{2, 8} {
@@ -16,21 +16,21 @@ func joinSpecs() []Spec {
 	return all
 }
 
-// joinRows is how many rows a block of join has at most.
+// joinRows is the largest number of rows in a block of join.
 const joinRows = 2 << 10
 
 // joinDefines are the macros of this form.
 func joinDefines(Spec) []string { return []string{"ROWS " + strconv.Itoa(joinRows)} }
 
-// rowsShareIndices reports whether elements along the innermost axis are neighbours on
-// both sides, of which all have their indices in common.
+// rowsShareIndices reports whether elements along the innermost axis are neighbours on both sides
+// and share all their indices.
 func (p *indexed) rowsShareIndices() bool {
 	return len(p.axes) > 0 && p.inner(0).D == 1 && p.inner(0).S == 1 && p.steps[0] == 0
 }
 
-// joins reports whether a take is join's: of elements below a byte, and
-// of rows, dense in dst one after the other, that are not of whole 16-byte elements, of
-// more elements than are cheaper one by one. Of very many axes it is take's.
+// joins reports whether form Join handles a take: elements below a byte, or rows that are dense in
+// dst one after the other, do not consist of whole 16-byte elements, and have more elements than
+// are cheaper one by one. Layouts with very many axes use Take.
 func (p *indexed) joins() bool {
 	switch {
 	case p.target.CPU || p.dBits == 128:
@@ -43,11 +43,11 @@ func (p *indexed) joins() bool {
 	return fits && n >= 16 && p.rowsShareIndices() && (len(p.axes) == 1 || p.inner(1).D == n)
 }
 
-// joinAxes are the axes that planning adds: an element's parts, chunks, and the cut one.
+// joinAxes is the number of axes that planning adds: an element's parts, chunks, and the cut axis.
 const joinAxes = 3
 
-// split makes p's elements ones of 8 bits, or of 2, several of each, and of its rows, or
-// if these have no index in common of its elements, the innermost axis.
+// split replaces each element by several 8-bit or 2-bit elements as the innermost axis: those of
+// its rows, or, if rows share no index, of its elements.
 func (p *indexed) split() {
 	bits := 8
 	if p.dBits < 8 {
@@ -60,8 +60,8 @@ func (p *indexed) split() {
 	}
 }
 
-// narrow is the problem of elements of so many bits, several of each: of its rows, which
-// are dense on both sides, or of its elements, as the innermost axis.
+// narrow is the problem with each element replaced by several of the given width, as the innermost
+// axis: those of its rows, which are dense on both sides, or of its elements.
 func (p *problem) narrow(bits int, rows bool) *problem {
 	q, per := p.clone(), int64(p.dBits/bits)
 	for i := range q.axes {
@@ -80,7 +80,7 @@ func (p *problem) narrow(bits int, rows bool) *problem {
 	return q
 }
 
-// planJoin plans the blocks of join, of elements that split made.
+// planJoin plans the blocks of join for the elements that split made.
 func (p chunking) planJoin(k *parameters) error {
 	rest := p.takeRun(k, len(p.axes))
 	per, width := int64(128/p.dBits), k.run[0].N
@@ -91,7 +91,7 @@ func (p chunking) planJoin(k *parameters) error {
 	}
 	block := p.chunksPerBlock(GroupSize)
 	block = max(1, min(block, (joinRows-2)*min(width, limit)/per))
-	if chunks := (p.phase(per, rest) + k.length + per - 1) / per; chunks <= block { // runs as they are
+	if chunks := (p.phase(per, rest) + k.length + per - 1) / per; chunks <= block { // whole runs
 		block = min(max(block, GroupSize), joinRows/int64(k.nb)*chunks)
 	}
 	err := p.cutChunks(k, per, block, rest)

@@ -2,22 +2,22 @@ package planner
 
 import "errors"
 
-// In CUDA a launch's parameters are an argument by value, whose size is a kernel's
-// constant, and the driver copies all of it at each launch. So kernels have room for
-// the parameters of usual layouts; the general forms have kernels with Spec.ManyAxes, too,
-// for the rest: layouts of dozens of axes.
+// In CUDA a launch's parameters are an argument by value. Its size is a constant of the kernel,
+// and the driver copies all of it at each launch. So kernels have room for the parameters of usual
+// layouts, and the general forms also have kernels with Spec.ManyAxes for the rest: layouts of
+// dozens of axes.
 
-// The axes for which parameters by value have room.
+// The number of axes that parameters by value have room for.
 const (
-	usualRoom    = 12  // 512 bytes; of layouts of up to 12 axes in any order, one in a thousand needs more
-	takeRoom     = 28  // axes twice, and indices; those of a where are as many
-	joinRoom     = 36  // the same, with axes of rows
-	scalingRoom  = 32  // axes three times, and meanings
-	shuffleRoom  = 28  // the axes of a tile, in the order of either side
-	manyAxesRoom = 121 // with the other arguments, within the 4 KiB that every driver takes
+	usualRoom    = 12  // 512 bytes; 1 in 1,000 layouts of up to 12 axes in any order needs more
+	takeRoom     = 28  // axes twice, and indices; a where needs as many
+	joinRoom     = 36  // the same, plus axes of rows
+	scalingRoom  = 32  // axes three times, plus meanings
+	shuffleRoom  = 28  // the axes of a tile, in either side's order
+	manyAxesRoom = 121 // with the other arguments, within the 4 KiB that every driver accepts
 )
 
-// room is how many axes the parameters have room for.
+// room is the number of axes that the parameters have room for.
 func (s Spec) room() int {
 	if s.ManyAxes {
 		return manyAxesRoom
@@ -28,15 +28,15 @@ func (s Spec) room() int {
 	return usualRoom
 }
 
-// ParameterBytes is the size of a launch's parameters where they are an argument by
-// value: those of most launches are shorter.
+// ParameterBytes is the size of a launch's parameters where they are an argument by value. Most
+// launches need less.
 func (s Spec) ParameterBytes() int { return headerBytes + s.room()*axisBytes }
 
 // fits reports whether a kernel has room for the parameters.
 func (k *parameters) fits(s Spec) bool { return k.bytes() <= s.ParameterBytes() }
 
-// manyAxesSpecs lists the kernels for launches of many parameters, one for each operation
-// and width of the others.
+// manyAxesSpecs lists the kernels for launches with many parameters: one for each operation and
+// width of the others.
 func manyAxesSpecs(all []Spec) []Spec {
 	var long []Spec
 	for _, s := range all {

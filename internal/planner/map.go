@@ -23,8 +23,8 @@ func mapSpec(bits uint8, cpu bool) Spec {
 	return s
 }
 
-// planMap plans a map between layouts of one shape: from elements of 2 to 8 bits to such
-// of 2 to 32. The table has its own offset for a base.
+// planMap plans a map between layouts of one shape, from elements of 2 to 8 bits to elements of 2
+// to 32. The base is the table's own offset.
 func (p *problem) planMap(dst, src layout.Layout, dstBits, srcBits int) (Launch, error) {
 	p.simplify(dst, src, dstBits, dstBits)
 	rows := Spec{Form: DenseCast, DstBits: uint8(dstBits), SrcBits: uint8(srcBits), Mapped: true}

@@ -9,10 +9,10 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// Op is one of the operations of device.Queue.
+// Op is an operation of device.Queue.
 type Op uint8
 
-// The operations that kernels do.
+// The operations with kernels.
 const (
 	OpCopy Op = iota
 	OpFill
@@ -30,18 +30,18 @@ func (o Op) String() string { return opNames[o] }
 
 var opNames = [...]string{"Copy", "Fill", "Convert", "Take", "Put", "Map", "Where", "Dequantize", "Quantize"}
 
-// Role is the place of an operand in an operation.
+// Role is the role of an operand in an operation.
 type Role uint8
 
-// The roles: dst, src, and more for some operations.
+// The roles: dst, src, and further ones for some operations.
 const (
 	Dst Role = iota
-	Src      // of a where, a; a fill has none
+	Src      // a of a where; a fill has none
 
 	At    = Src + 1 // of a take or a put: the indices
 	Table = Src + 1 // of a map
 	Cond  = Src + 1 // of a where,
-	B     = Src + 2 // whose elements are src's or b's
+	B     = Src + 2 // and b: the result is src or b
 	Scale = Src + 1 // of a dequantization or a quantization
 	Zero  = Src + 2
 	Add   = Src + 3
@@ -49,32 +49,32 @@ const (
 	MaxOperands = 5
 )
 
-// Operand is a type and a layout of elements. Without a layout, there is no operand.
+// Operand is a type and a layout of elements. Without a layout, the operand is absent.
 type Operand struct {
 	Type   layout.DType
 	Layout *layout.Layout
 }
 
-// Operation is one call of device.Queue, without buffers. Layouts are of one shape, but for
-// Table's. The call is one that the checks of package backend allow.
+// Operation is one call of device.Queue, without buffers, that the checks of package backend
+// accept. All layouts except Table's have the same shape.
 type Operation struct {
 	Op       Op
 	Operands [MaxOperands]Operand // by role
 
-	Pattern   [2]uint64        // of OpFill: see PatternOf; a launch fits any
+	Pattern   [2]uint64        // of OpFill: see PatternOf; a launch fits any pattern
 	By        []layout.Index   // of OpTake and OpPut
 	Reduction device.Reduction // of OpPut
-	How       device.Rounding  // of OpConvert; of OpQuantize whether it saturates
+	How       device.Rounding  // of OpConvert; of OpQuantize: whether it saturates
 
 	Subtract  bool         // of OpDequantize
 	Precision layout.DType // of OpQuantize
-	FindScale bool         // of OpQuantize: Scale is written
+	FindScale bool         // of OpQuantize: Scale is an output
 }
 
-// Plan chooses the kernel of an operation, and its parameters and arguments.
+// Plan chooses the kernel of an operation, with its parameters and arguments.
 func Plan(o *Operation, t Target) (Launch, error) { return o.plan(t, nil) }
 
-// Explain plans an operation, and says what each planner answered.
+// Explain plans an operation, and returns each planner's answer.
 func Explain(o *Operation, t Target) (backend.Explanation, error) {
 	e := backend.Explanation{Unit: "cycles on one multiprocessor", Candidates: []backend.Candidate{}}
 	l, err := o.plan(t, &e.Candidates)
@@ -83,7 +83,7 @@ func Explain(o *Operation, t Target) (backend.Explanation, error) {
 	return e, err
 }
 
-// plan is Plan; notes, if not nil, get the planners' answers.
+// plan is Plan; the planners' answers are added to notes unless it is nil.
 func (o *Operation) plan(t Target, notes *[]backend.Candidate) (Launch, error) {
 	l, err := o.launch(&problem{op: o.Op.String(), target: t, notes: notes})
 	if err == nil && l.Groups > 0 {
@@ -125,7 +125,7 @@ func (o *Operation) launch(p *problem) (Launch, error) {
 	return p.planCopy(*dst.Layout, *src.Layout, bits)
 }
 
-// scaling is what the kernels that scale depend on, beside layouts.
+// scaling is the input of the scaling kernels apart from layouts.
 func (o *Operation) scaling() scaling {
 	return scaling{
 		Quantize: o.Op == OpQuantize, To: o.Operands[Dst].Type, From: o.Operands[Src].Type,
@@ -134,8 +134,8 @@ func (o *Operation) scaling() scaling {
 	}
 }
 
-// key is what a launch depends on beside layouts and indices: equal for operations that
-// have a launch in common.
+// key identifies a launch apart from layouts and indices: operations that share a launch have
+// equal keys.
 type key struct {
 	op               Op
 	dstBits, srcBits uint8
@@ -173,11 +173,11 @@ func (o *Operation) key() key {
 	return k
 }
 
-// noLayout is the layout of an operand that an operation lacks.
+// noLayout is the layout of an absent operand.
 var noLayout layout.Layout
 
-// sides are the n layouts that a launch depends on: dst's, src's, and others, whose offsets do
-// not count.
+// sides are the n layouts that determine a launch: dst's, src's, and others, whose offsets are
+// ignored.
 func (o *Operation) sides() (sides [MaxOperands]*layout.Layout, n int) {
 	for r := range o.Operands {
 		if x := o.Operands[r].Layout; x != nil {
@@ -190,7 +190,7 @@ func (o *Operation) sides() (sides [MaxOperands]*layout.Layout, n int) {
 	case OpFill:
 		sides[Src], n = sides[Dst], 2
 	case OpMap:
-		n = int(Table) // whatever the table's layout is
+		n = int(Table) // the table's layout is irrelevant
 	}
 	return sides, n
 }

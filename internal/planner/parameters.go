@@ -11,11 +11,11 @@ import (
 // axis is one loop: steps are in elements.
 type axis = nest.Axis
 
-// parameters are those of a launch, as the kernels read them: see
-// source/common.h, which says what the fields mean.
+// parameters are a launch's parameters, as the kernels read them: source/common.h defines the
+// fields.
 type parameters struct {
 	blocks int64
-	groups int64 // that do them; 0: as many
+	groups int64 // that process them; 0: as many
 
 	cut, flat, words, span uint32
 
@@ -27,7 +27,7 @@ type parameters struct {
 
 	outer, inner, run []axis
 
-	more []byte // behind the axes: a take's, see source/indices.h
+	more []byte // follows the axes: for takes, see source/indices.h
 }
 
 const (
@@ -38,8 +38,7 @@ const (
 // limit bounds extents and flat numbers in a kernel's 32-bit arithmetic.
 const limit = 1 << 31
 
-// setOuter makes blocks of the axes: cuts of the cut axis innermost, then the
-// others.
+// setOuter makes blocks of the axes: cuts of the cut axis are innermost, then the others follow.
 func (k *parameters) setOuter(cuts ...axis) error {
 	k.outer = append(k.outer, cuts...)
 	k.blocks = 1
@@ -55,9 +54,9 @@ func (k *parameters) setOuter(cuts ...axis) error {
 	return nil
 }
 
-// setBands makes blocks of axes a, the blocks along it, and b, rows of which are step indices apart,
-// then of the others. A band has up to most rows: see banded_of in source/common.h, which reads no
-// steps of bands.
+// setBands makes blocks of a, the blocks along that axis, and b, whose rows are step indices
+// apart, then of the others. A band has up to most rows: see banded_of in source/common.h, which
+// reads no steps of bands.
 func (k *parameters) setBands(a, b axis, most int64, others ...axis) error {
 	rows, d, s := int64(k.rows), int64(k.step)*b.D, int64(k.step)*b.S
 	bands := (rows + most - 1) / most
@@ -65,7 +64,7 @@ func (k *parameters) setBands(a, b axis, most int64, others ...axis) error {
 	return k.setOuter(append([]axis{{N: each, D: d, S: s}, a, {N: bands}}, others...)...)
 }
 
-// rowsOf is how many blocks of tb of n indices there are, which are step apart.
+// rowsOf is the number of blocks of tb of n indices that are step apart.
 func rowsOf(n, tb, step int64) int64 { return max(1, (n-tb+2*step-1)/step) }
 
 // bytes is the size of the parameters.
@@ -73,8 +72,8 @@ func (k *parameters) bytes() int {
 	return headerBytes + axisBytes*(len(k.outer)+len(k.inner)+len(k.run)) + len(k.more)
 }
 
-// encode lays the parameters out as struct Params and its axes, in memory of at least
-// the given size.
+// encode writes the parameters as struct Params and its axes, in memory of at least the given
+// size.
 func (k *parameters) encode(room int) []byte {
 	le := binary.LittleEndian
 	b := make([]byte, 0, max(room, k.bytes()))
@@ -110,9 +109,8 @@ func (k *parameters) encode(room int) []byte {
 	return append(b, k.more...)
 }
 
-// magicOf returns the numbers with which the kernels' function quotient divides by n:
-// for every x below 2^31, x/n = (x*magic/2^32 + x) / 2^shift. An axis of 2^31
-// indices or more is never divided by.
+// magicOf returns the numbers with which the kernels' function quotient divides by n: for every x
+// below 2^31, x/n = (x*magic/2^32 + x) / 2^shift. Axes of 2^31 indices or more are never divisors.
 func magicOf(n int64) (magic, shift uint32) {
 	if n < 1 || n >= limit {
 		return 0, 0

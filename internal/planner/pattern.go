@@ -2,8 +2,8 @@ package planner
 
 import "encoding/binary"
 
-// PatternOf returns the arguments of a fill: the pattern of an element of so many bits, as
-// often as 16 bytes hold it.
+// PatternOf returns a fill's pattern arguments: 16 bytes filled with repetitions of an element of
+// so many bits.
 func PatternOf(pattern []byte, bits int) [2]uint64 {
 	if bits < 8 {
 		element := pattern[0] & (1<<bits - 1)

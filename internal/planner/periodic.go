@@ -1,32 +1,33 @@
 package planner
 
-// Chunks in periods: see source/periods.h. Where rows begin anywhere in 16 bytes, finding
-// out where a chunk's bits are costs more than moving them. After some rows both sides have
-// moved on by whole 16 bytes, and all is as it was.
+// Chunks in periods: see source/periods.h. Where rows begin anywhere in 16 bytes, locating a
+// chunk's bits costs more than moving them. After some number of rows both sides have moved by
+// whole 16 bytes, and the pattern repeats.
 
 const (
-	// periodsPerBlock is for how many periods a work-item finds out about its chunk at once.
+	// periodsPerBlock is the number of periods for which a work-item locates its chunk at
+	// once.
 	periodsPerBlock = 16
-	// stampsPerBlock is the same where it puts the chunk together from single elements.
+	// stampsPerBlock is the same where the work-item assembles the chunk from single elements.
 	stampsPerBlock = 4 * periodsPerBlock
-	// periodsCost is what that costs, in periods.
+	// periodsCost is the cost of locating a chunk, in periods.
 	periodsCost = 4
-	// endsCost is what the ends of a row that is not joined with others cost, in chunks.
+	// endsCost is the cost of the ends of a row that is not joined with others, in chunks.
 	endsCost = 8
-	// manyPeriods is how many numbers of rows in a period are tried at least: more where these
-	// are too short for a group's work-items.
+	// manyPeriods is the least number of rows per period that is tried; larger where that is
+	// too few for a group's work-items.
 	manyPeriods = 16
 )
 
-// period is a choice of periods: so many indices each of an axis, counted from the
-// innermost one.
+// period is a choice of periods: a number of indices per period along an axis, counted from the
+// innermost axis.
 type period struct {
 	axis   int
 	n      int64
 	joined bool    // dst has no gaps between rows
-	items  int64   // in each
+	items  int64   // per period
 	number int64   // of periods
-	busy   float64 // the share of work-items' time in which they move a chunk
+	busy   float64 // the share of work-items' time spent on moving a chunk
 }
 
 // periods is a problem for a kernel of form Run, Repack, Gather or Stamp in periods of rows.
@@ -35,7 +36,7 @@ type periods struct {
 	kernel Spec
 }
 
-// planPeriods makes spec its kernel in periods of rows; false: that is not worth it.
+// planPeriods makes spec its kernel for periods of rows; false: that does not pay off.
 func (p *problem) planPeriods(k *parameters, spec *Spec) bool {
 	x := periods{p, *spec}
 	x.kernel.Periodic = true
@@ -65,10 +66,10 @@ func (p *periods) plan(k *parameters) bool {
 	return best.n > 0 && p.layPeriods(k, best)
 }
 
-// perChunk is how many elements a chunk has: as many as are in 16 bytes on either side.
+// perChunk is the number of elements in a chunk: 16 bytes of the wider side.
 func (p *problem) perChunk() int64 { return int64(128 / max(p.dBits, p.sBits)) }
 
-// joined reports whether the elements of the axes below this one are neighbours in dst.
+// joined reports whether the elements of the axes inside this one are neighbours in dst.
 func (p *periods) joined(axis int) bool {
 	n := int64(1)
 	for i := range axis {
@@ -80,7 +81,7 @@ func (p *periods) joined(axis int) bool {
 	return p.inner(axis).D == n
 }
 
-// periodsOf chooses the periods along an axis: those that keep work-items busy.
+// periodsOf chooses the periods along an axis that keep work-items busiest.
 func (p *periods) periodsOf(at int, joined bool) (best period) {
 	per, n, a := p.perChunk(), p.inner(0).N, p.inner(at)
 	if joined && (n < per-1 && !p.halves() && p.kernel.Form != Stamp || p.sBits == 0 || !p.joined(at)) || !joined && n < per || a.N >= limit {
@@ -95,7 +96,7 @@ func (p *periods) periodsOf(at int, joined bool) (best period) {
 			return best
 		}
 	}
-	least := int64(1) // rows after which both sides are at the same place in 16 bytes, or in one
+	least := int64(1) // rows after which both sides are at the same position in 16 bytes, or in one
 	for least*a.D%per != 0 || p.sBits > 0 && least*a.S%p.srcStep() != 0 {
 		least *= 2
 	}
@@ -103,7 +104,8 @@ func (p *periods) periodsOf(at int, joined bool) (best period) {
 		c := period{axis: at, n: least * t, joined: joined}
 		if joined {
 			c.items = c.n * a.D / per
-			c.number = (a.N*a.D + per - 1 + c.n*a.D - 1) / (c.n * a.D) // with what begins in front of the last chunk
+			// Including what begins before the last chunk.
+			c.number = (a.N*a.D + per - 1 + c.n*a.D - 1) / (c.n * a.D)
 		} else {
 			c.items = c.n * rows * (n/per + 2)
 			c.number = (a.N + c.n - 1) / c.n
@@ -139,8 +141,8 @@ func (t *tiling) offerStamp() (offer, refusal) {
 	return laid(spec, &k, nil)
 }
 
-// stamps reports whether rows of less than a chunk, below a byte, are one behind the other in
-// dst, where src repeats them: along the next axis.
+// stamps reports whether dst has rows below a byte per element that are shorter than a chunk and
+// follow one another along the next axis, where src repeats them.
 func (p *tiling) stamps() bool {
 	if p.target.CPU || p.sBits != p.dBits || p.dBits >= 8 || p.dBits == 1 || len(p.axes) < 2 || !p.dense() {
 		return false
@@ -149,13 +151,13 @@ func (p *tiling) stamps() bool {
 	return a.S == 0 && a.D == n && n < p.perChunk()-1
 }
 
-// halves reports whether each chunk has two rows, whole.
+// halves reports whether each chunk holds two whole rows.
 func (p *periods) halves() bool {
 	return 2*p.inner(0).N == p.perChunk() && !p.uneven(p.inner(0).N*int64(p.dBits)/8)
 }
 
-// srcStep is of how many elements of src steps from period to period are: 16 bytes, or where
-// elements are read singly one byte, or one element.
+// srcStep is the unit of src's steps between periods, in elements: 16 bytes, or one byte or one
+// element where elements are read singly.
 func (p *periods) srcStep() int64 {
 	if p.inner(0).S == 0 {
 		return int64(max(8/p.sBits, 1))
@@ -163,7 +165,7 @@ func (p *periods) srcStep() int64 {
 	return int64(128 / p.sBits)
 }
 
-// layPeriods makes the parameters; false: of too many blocks.
+// layPeriods sets the parameters; false: there are too many blocks.
 func (p *periods) layPeriods(k *parameters, c period) bool {
 	row, a, per := p.inner(0), p.inner(c.axis), p.perChunk()
 	k.length, k.na, k.ta = row.N, uint32(a.N), uint32(c.n)

@@ -12,10 +12,10 @@ import (
 const (
 	// groupBits is log2(GroupSize).
 	groupBits = 8
-	// permuteOuter is how many axes of blocks a launch of permute may have, and
-	// permuteStages how many exchanges: two for each bit of a word.
+	// permuteOuter is the largest number of axes of blocks in a launch of permute, and
+	// permuteStages the largest number of exchanges: two for each bit of a word.
 	permuteOuter, permuteStages = 12, 8
-	// permuteRoom is how many axes its parameters take: see source/permute.h.
+	// permuteRoom is the number of axes that its parameters fill: see source/permute.h.
 	permuteRoom = permuteOuter + (2+2*(groupBits+4)+permuteStages+1)/2
 )
 
@@ -28,12 +28,12 @@ func permuteSpecs() []Spec {
 	return all
 }
 
-// wordBits is how many bits of an element's number choose it in a word, and
-// registerBits how many choose one of a work-item's words.
+// wordBits is the number of bits of an element's number that select it in a word, and registerBits
+// the number of bits that select one of a work-item's words.
 func wordBits(width int) int     { return bits.TrailingZeros(uint(32 / width)) }
 func registerBits(width int) int { return max(3, wordBits(width)) }
 
-// permuteBlocks is Spec.minBlocksPerSM of this form.
+// permuteBlocks is Spec.minBlocksPerSM for this form.
 func permuteBlocks(s Spec) int { return 8 >> (registerBits(int(s.DstBits)) - 3) }
 
 // permuteDefines are the macros of this form.
@@ -54,14 +54,14 @@ type bit struct{ axis, level int }
 // permutation is a tile of a copy: the low bits of indices along some of the axes.
 type permutation struct {
 	p     *problem
-	axes  []axis   // from dst's innermost one, and gaps
-	n     []int    // how many bits of each axis
-	tile  []bit    // all of them
+	axes  []axis   // from dst's innermost one outwards, then gaps
+	n     []int    // number of bits of each axis
+	tile  []bit    // all bits
 	cut   []int    // axes whose extent is not a multiple of the tile's
-	words [2][]bit // those within a word of dst and of src, lowest first
-	base  [2]int64 // where the first of these begins
-	gaps  [2][]bit // which of them are gaps: see gaps.go
-	lived [2]int64 // the element of a word that those have which are none
+	words [2][]bit // the bits within a word of dst and of src, lowest first
+	base  [2]int64 // where each side's first word begins
+	gaps  [2][]bit // the gaps among words: see gaps.go
+	lived [2]int64 // the existing index of each gap, as bits of an element's number in a word
 }
 
 // The sides of a copy.
@@ -70,7 +70,7 @@ const (
 	fromSrc
 )
 
-// step is a step of a side along a bit, in elements.
+// step is a side's step along a bit, in elements.
 func (t *permutation) step(side int, b bit) int64 {
 	if side == toDst {
 		return t.axes[b.axis].D << b.level
@@ -78,9 +78,8 @@ func (t *permutation) step(side int, b bit) int64 {
 	return t.axes[b.axis].S << b.level
 }
 
-// permutes returns the tile of a permutation within and between words, if that is
-// what the copy is: on both sides, powers of two of the indices along some axes fill
-// words.
+// permutes returns the tile of a permutation within and between words, if the copy is one: on both
+// sides, powers of two of the indices along some axes fill words.
 func (p *tiling) permutes() (*permutation, refusal) {
 	in := p.inner(0)
 	rows := nest.Magnitude(in.S) == 1 && in.N*int64(p.dBits) >= sectorBytes*8
@@ -159,8 +158,8 @@ func (t *permutation) fill(side int) []bit {
 	return word
 }
 
-// aligned reports whether all that a side has begins at multiples of so many elements,
-// but for these bits.
+// aligned reports whether everything on a side begins at multiples of per elements, ignoring the
+// bits in but.
 func (t *permutation) aligned(side int, base, per int64, but ...bit) bool {
 	for i := range t.n {
 		level := 0
@@ -174,8 +173,8 @@ func (t *permutation) aligned(side int, base, per int64, but ...bit) bool {
 	return base%per == 0
 }
 
-// neighbours returns the bits that choose among four words of a side that follow one
-// another, if these are in the tile.
+// neighbours returns the bits that select among four consecutive words of a side, if these are in
+// the tile.
 func (t *permutation) neighbours(side int) []bit {
 	per := int64(32 / t.p.dBits)
 	var found []bit
@@ -189,7 +188,7 @@ func (t *permutation) neighbours(side int) []bit {
 	return found
 }
 
-// rest returns the tile's bits but these, the smallest steps of a side first.
+// rest returns the tile's other bits, smallest steps of the side first.
 func (t *permutation) rest(side int, but ...bit) []bit {
 	rest := without(t.tile, but)
 	slices.SortStableFunc(rest, func(a, b bit) int {
@@ -214,12 +213,12 @@ const (
 // access is how a side is read or written.
 type access struct {
 	how       uint32
-	registers []bit // what chooses among a work-item's words
-	items     []bit // what chooses the work-item
+	registers []bit // which select among a work-item's words
+	items     []bit // which select the work-item
 	unit      int64 // elements in a step of registers
 }
 
-// access chooses it; some bits must be among the registers.
+// access chooses how a side is accessed; the bits in must are among the registers.
 func (t *permutation) access(side int, must []bit) access {
 	base := t.base[side]
 	per := int64(32 / t.p.dBits)
@@ -264,7 +263,7 @@ func (t *permutation) access(side int, must []bit) access {
 	rest := t.rest(side, slices.Concat(word, must)...)
 	more := len(rest) - (most - len(must))
 	a.registers, a.items = slices.Concat(must, rest[more:]), rest[:more]
-	if side == toDst { // those of the words that are written come first
+	if side == toDst { // the bits of the written words come first
 		a.registers = append(without(a.registers, t.gaps[fromSrc]), t.gaps[fromSrc]...)
 	}
 	if slices.ContainsFunc(a.registers, func(b bit) bool { return t.step(side, b)%per != 0 }) {
@@ -292,7 +291,7 @@ func (t *permutation) plan(k *parameters) (Spec, bool) {
 		w = late
 	}
 
-	// The blocks: first those along the axes that the tile does not divide.
+	// The blocks: first the axes that the tile does not divide.
 	var cut []int
 	for i := range t.n {
 		if t.axes[i].N > t.extent(i) {
@@ -300,7 +299,7 @@ func (t *permutation) plan(k *parameters) (Spec, bool) {
 		}
 	}
 	slices.SortStableFunc(cut, func(i, j int) int { return t.whole(i) - t.whole(j) })
-	cut = append(cut, len(t.n), len(t.n)) // trivial ones
+	cut = append(cut, len(t.n), len(t.n)) // trivial axes
 	a, b := p.inner(cut[0]), p.inner(cut[1])
 	ta, tb := t.extent(cut[0]), t.extent(cut[1])
 	k.na, k.ta, k.nb, k.tb = uint32(a.N), uint32(ta), uint32(b.N), uint32(tb)
@@ -313,7 +312,7 @@ func (t *permutation) plan(k *parameters) (Spec, bool) {
 	if len(outer) > permuteOuter || k.setOuter(outer...) != nil {
 		return Spec{}, false
 	}
-	k.run = make([]axis, permuteOuter-len(outer)) // what follows lies at one place
+	k.run = make([]axis, permuteOuter-len(outer)) // the following fields have fixed places
 	p.d.add += (t.base[toDst] - p.dBase) << p.d.shift
 	p.s.add += (t.base[fromSrc] - p.sBase) << p.s.shift
 
@@ -350,7 +349,7 @@ func (t *permutation) plan(k *parameters) (Spec, bool) {
 	return p.spec(Permute), true
 }
 
-// whole orders axes: 0 for those that the tile does not divide, or else 1.
+// whole is a sort key for axes: 0 for axes that the tile does not divide, else 1.
 func (t *permutation) whole(i int) int {
 	if slices.Contains(t.cut, i) {
 		return 0
@@ -358,7 +357,7 @@ func (t *permutation) whole(i int) int {
 	return 1
 }
 
-// extent is how many indices of an axis the tile has.
+// extent is the number of indices of an axis in the tile.
 func (t *permutation) extent(i int) int64 {
 	if i == len(t.n) {
 		return 1

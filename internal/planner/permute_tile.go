@@ -7,21 +7,20 @@ import (
 	"github.com/restride/restride/internal/nest"
 )
 
-// The shape of a tile of permute: the number of its bits is fixed, and they are shared out
-// among the axes.
+// The shape of a permute tile: the number of its bits is fixed; they are divided among the axes.
 
 const (
-	// mostCut is how many axes a tile may not divide.
+	// mostCut is the largest number of axes that a tile may not divide.
 	mostCut = 2
-	// An axis that the tile does not divide has so many times half the tile's extent, at
-	// least: many, so that hardly anything is wasted, or few.
+	// The least extent of an axis that the tile does not divide, in halves of the tile's
+	// extent: many, so that hardly anything is wasted, or few.
 	hardlyRagged, veryRagged = 32, 3
-	// cheap is a price that is not worth a search for a better one: 5/12 is the best.
+	// cheap is a price for which no better tile is searched: 5/12 is the best.
 	cheap = 0.44
 )
 
-// grow adds the bits that make the cheapest tile: some that are next in src's order,
-// the others in dst's.
+// grow adds the bits that form the cheapest tile: some come next in src's order, the others in
+// dst's.
 func (t *permutation) grow() bool {
 	size := wordBits(t.p.dBits) + registerBits(t.p.dBits) + groupBits
 	words := slices.Clone(t.n)
@@ -55,7 +54,7 @@ func (t *permutation) grow() bool {
 	return true
 }
 
-// size is how many bits the tile has.
+// size is the number of bits of the tile.
 func (t *permutation) size() int {
 	size := 0
 	for _, n := range t.n {
@@ -64,10 +63,10 @@ func (t *permutation) size() int {
 	return size
 }
 
-// even is how many bits of an axis divide its extent.
+// even is the number of bits of an axis that divide its extent.
 func (t *permutation) even(i int) int { return bits.TrailingZeros64(uint64(t.axes[i].N)) }
 
-// take adds the next bits of a side, if it has so many.
+// take adds the next count bits of a side, if there are enough.
 func (t *permutation) take(side, count int, times int64) bool {
 	for range count {
 		i := t.next(side, times)
@@ -99,8 +98,8 @@ func (t *permutation) next(side int, times int64) int {
 	return axis
 }
 
-// price is about what a tile costs an element: as the cubes of what memory, caches and
-// instructions take add up.
+// price is the approximate cost of a tile per element: the cubes of the costs of memory, caches
+// and instructions are added.
 func (t *permutation) price() float64 {
 	traffic := (t.sectors(toDst, t.base[toDst]) + t.sectors(fromSrc, t.base[fromSrc])) / 2
 	work := 1.0
@@ -114,8 +113,8 @@ func (t *permutation) price() float64 {
 	return traffic*traffic*traffic/6 + work*work*work/4
 }
 
-// sectors is how many times as much as a side has in a tile goes through caches: whole
-// sectors, and a little more where it is less than lines.
+// sectors is how much data passes through caches, as a multiple of a side's data in a tile: whole
+// sectors, and a little more for pieces shorter than lines.
 func (t *permutation) sectors(side int, base int64) float64 {
 	type axis struct{ step, n int64 } // steps in bits
 	var room [16]axis
@@ -133,7 +132,7 @@ func (t *permutation) sectors(side int, base int64) float64 {
 		steps[k] = x
 	}
 	const sector, line = sectorBytes * 8, lineBytes * 8
-	run, runs, apart := width, int64(1), base*width // apart: from the begin of a sector
+	run, runs, apart := width, int64(1), base*width // apart: from the start of a sector
 	for _, x := range steps {
 		if runs == 1 && x.step-run < sector {
 			run += (x.n - 1) * x.step
@@ -155,7 +154,7 @@ func (t *permutation) sectors(side int, base int64) float64 {
 	return float64(moved) / float64(elements*width) * (1 + max(0, 1-float64(run)/line)/10)
 }
 
-// cost is the estimated cost of a block, to be compared with other forms.
+// cost is the estimated cost of a block, for comparison with other forms.
 func (t *permutation) cost() cost {
 	bytes := int64(1) << t.size() * int64(t.p.dBits) / 8
 	words := bytes / 4 / GroupSize

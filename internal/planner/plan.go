@@ -10,24 +10,24 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// Target is what a plan depends on of the processor.
+// Target holds the properties of the processor that plans depend on.
 type Target struct {
-	// CPU: work-groups run as loops, and local memory is no faster than any
-	// other, as on CPUs.
+	// CPU: work-groups run as loops, and local memory is no faster than other memory, as on
+	// CPUs.
 	CPU bool
-	// Multiprocessors is how many of them the GPU has: compute units. 0: unknown.
+	// Multiprocessors is the number of the GPU's multiprocessors (compute units). 0: unknown.
 	Multiprocessors int
-	// Capability is CUDA's compute capability, as 90 for 9.0; 0 elsewhere.
+	// Capability is CUDA's compute capability, such as 90 for 9.0; 0 elsewhere.
 	Capability int
-	// Atomics32: atomic operations are of 32 bits at the most.
+	// Atomics32: atomic operations have at most 32 bits.
 	Atomics32 bool
-	// MostRounds is how often all loops of a work-item together go round before the device
-	// ends them; 0: for ever.
+	// MostRounds is the number of rounds of all of a work-item's loops after which the device
+	// ends them; 0: no limit.
 	MostRounds int64
 }
 
-// fewBlocks is how many blocks a launch should have at least, where there is a choice:
-// as many groups as run at once, or what a large GPU runs.
+// fewBlocks is the least number of blocks that a launch should have, where there is a choice: the
+// number of groups that run at once, here or on a large GPU.
 func (t Target) fewBlocks() int64 {
 	if t.Multiprocessors <= 0 {
 		return fewBlocks
@@ -45,39 +45,38 @@ type Launch struct {
 	Spec   Spec
 	Groups uint32 // work-groups, in one dimension; 0: there is nothing to do
 	Local  uint32 // work-items in each
-	Params []byte // the parameters that the kernel reads, with a capacity of Spec.ParameterBytes at least
-	Bytes  int64  // that will be written
-	Class  string // of a copy, as nest.Class has them; else "fill", "convert", "take", ...
+	Params []byte // the kernel's parameters, with a capacity of at least Spec.ParameterBytes
+	Bytes  int64  // to be written
+	Class  string // a copy's nest.Class; else "fill", "convert", "take", ...
 
 	Arguments []Argument // of the kernel, in its order
 
 	bases [MaxOperands]base // by role
 }
 
-// base turns an operand's offset into the kernel's: reversed axes are walked from their
-// other end, and the kernel's elements are wider, 1<<shift of the operand's each, or are
-// parts of such.
+// base converts an operand's offset into the kernel's: reversed axes are walked from their other
+// end, and each of the kernel's elements is 1<<shift of the operand's, or a part of one.
 type base struct {
 	add   int64
 	shift uint8
 	parts int64
 }
 
-// moved is the base of an operand whose layout was simplified: its elements stay as they are.
+// moved is the base of an operand whose layout was simplified without changing its elements.
 func moved(simple, given layout.Layout) base {
 	return base{add: simple.Offset() - given.Offset(), parts: 1}
 }
 
 // Base returns a kernel's argument for an operand with this offset, in elements of its own. A
-// launch fits all operands with the layouts that it was planned for but other offsets: those
-// of dst and src are the same modulo 128.
+// launch fits all operands with the layouts that it was planned for, also at other offsets, as
+// long as the offsets of dst and src are the same modulo 128.
 func (l *Launch) Base(r Role, offset int64) int64 {
 	b := &l.bases[r]
 	return (offset + b.add) >> b.shift * b.parts
 }
 
-// Kernel names the kernel for people: its form and the width of the elements that it writes, as
-// "shuffle.32"; "nothing" where there is nothing to do.
+// Kernel is a readable name of the kernel: its form and the width of the elements that it writes,
+// such as "shuffle.32"; "nothing" where there is nothing to do.
 func (l *Launch) Kernel() string {
 	if l.Groups == 0 {
 		return "nothing"
@@ -85,9 +84,8 @@ func (l *Launch) Kernel() string {
 	return l.Spec.kernel()
 }
 
-// problem is a copy, fill, conversion, take or put made ready for choosing a kernel: the
-// fewest axes, outermost first in the order of dst's steps, over the widest
-// elements.
+// problem is a copy, fill, conversion, take or put prepared for the choice of a kernel: the fewest
+// axes, outermost first in the order of dst's steps, and the widest elements.
 type problem struct {
 	op           string
 	target       Target
@@ -95,17 +93,16 @@ type problem struct {
 	dBits, sBits int // sBits 0: a fill
 	signed       bool
 	bytes        int64 // of dst; or tooMany
-	dBase, sBase int64 // dst's and src's first element
+	dBase, sBase int64 // the first element of dst and src
 	d, s         base
 	manyAxes     bool                 // only kernels with Spec.ManyAxes have room for the parameters
-	notes        *[]backend.Candidate // gets the planners' answers; nil: nobody asks
+	notes        *[]backend.Candidate // receives the planners' answers; nil: not wanted
 }
 
-// tooMany stands for a size in bytes that overflows int64.
+// tooMany represents a size in bytes that overflows int64.
 const tooMany = -1
 
-// planCopy plans a copy between layouts of one shape, of elements of 1 to 128
-// bits.
+// planCopy plans a copy between layouts of one shape, with elements of 1 to 128 bits.
 func (p *problem) planCopy(dst, src layout.Layout, bits int) (Launch, error) {
 	p.simplify(dst, src, bits, 128)
 	p.sBits = p.dBits
@@ -122,9 +119,8 @@ func (p *problem) planFill(dst layout.Layout, bits int) (Launch, error) {
 	})
 }
 
-// planPack plans a conversion between layouts of one shape by the elements' low
-// bits: from below a byte to 8 bits, where signed says whether they are numbers
-// with a sign, or back.
+// planPack plans a conversion between layouts of one shape by the elements' low bits: from below a
+// byte to 8 bits, where signed says whether the elements are signed numbers, or back.
 func (p *problem) planPack(dst, src layout.Layout, dstBits, srcBits int, signed bool) (Launch, error) {
 	p.sBits, p.signed = srcBits, signed && srcBits < dstBits
 	p.simplify(dst, src, dstBits, dstBits)
@@ -133,7 +129,7 @@ func (p *problem) planPack(dst, src layout.Layout, dstBits, srcBits int, signed 
 	})
 }
 
-// simplify takes over a call's layouts, over the fewest axes and elements of up to
+// simplify sets the problem to a call's layouts, with the fewest axes and with elements of up to
 // limit bits.
 func (p *problem) simplify(dst, src layout.Layout, bits, limit int) {
 	d, s := dst, src
@@ -142,8 +138,8 @@ func (p *problem) simplify(dst, src layout.Layout, bits, limit int) {
 	p.walk(d, s, dst.Offset(), src.Offset(), wide, int64(wide/bits))
 }
 
-// walk takes over simplified layouts whose elements of the given width are per of the
-// operands' each.
+// walk sets the problem to simplified layouts whose elements of the given width are per of the
+// operands' elements each.
 func (p *problem) walk(d, s layout.Layout, dOffset, sOffset int64, width int, per int64) {
 	p.axes = nest.Append(p.axes, &d, &s)
 	p.dBits, p.dBase, p.sBase = width, d.Offset(), s.Offset()
@@ -157,8 +153,8 @@ func (p *problem) walk(d, s layout.Layout, dOffset, sOffset int64, width int, pe
 	}
 }
 
-// plan makes the launch of a kernel that choose returns with its parameters. Each try gets
-// a problem of its own, as forms change it: axes that run backwards, elements in parts.
+// plan makes the launch of the kernel that choose returns with its parameters. Each attempt gets
+// its own problem, because forms change it: axes that run backwards, elements in parts.
 func (p *problem) plan(class string, choose func(*problem, *parameters) (Spec, error)) (Launch, error) {
 	switch p.bytes {
 	case 0:
@@ -193,19 +189,19 @@ func (p *problem) plan(class string, choose func(*problem, *parameters) (Spec, e
 	}, nil
 }
 
-// clone is the same problem with axes of its own.
+// clone copies the problem and its axes.
 func (p *problem) clone() *problem {
 	q := *p
 	q.axes = slices.Clone(p.axes)
 	return &q
 }
 
-// spec is a kernel of a form for the problem's elements.
+// spec is a form's kernel for the problem's elements.
 func (p *problem) spec(f Form) Spec {
 	return Spec{Form: f, DstBits: uint8(p.dBits), SrcBits: uint8(p.sBits), Signed: p.signed, CPUTarget: p.target.CPU, ManyAxes: p.manyAxes}
 }
 
-// inner returns the i-th axis from the innermost one; a trivial one beyond.
+// inner returns the i-th axis from the innermost one; beyond the last, a trivial axis.
 func (p *problem) inner(i int) axis {
 	if i >= len(p.axes) {
 		return axis{N: 1}
@@ -223,8 +219,8 @@ func (p *problem) innermostFirst() []axis {
 // dense reports whether dst's elements are neighbours along its innermost axis.
 func (p *problem) dense() bool { return len(p.axes) == 0 || p.inner(0).D == 1 }
 
-// nearest returns the axis, counted from the innermost one, along which src's
-// elements are nearest to each other; repeated ones do not count.
+// nearest returns the axis, counted from the innermost one, along which src's elements are nearest
+// to each other, ignoring repeated elements.
 func (p *problem) nearest() int {
 	if len(p.axes) == 0 {
 		return 0

@@ -35,8 +35,8 @@ func foldDefines(Spec) []string {
 	return []string{"FOLDS 1", fmt.Sprintf("HALF %#x", number(layout.Float16, device.Rounding{Unsaturated: true}))}
 }
 
-// reducing returns the argument hi of a put that reduces elements of a type, as
-// source/reductions.h reads it.
+// reducing returns the argument hi of a put that reduces elements of a type, in the format of
+// source/reductions.h.
 func reducing(t layout.DType, how device.Reduction) uint64 {
 	kind := number(t, device.Rounding{}) & 3
 	brain := uint64(0)
@@ -47,7 +47,7 @@ func reducing(t layout.DType, how device.Reduction) uint64 {
 }
 
 // folds reports whether elements must be reduced in order: sums and products of floats are
-// rounded, and there may be no atomic operations.
+// rounded, and suitable atomic operations may be missing.
 func (t Target) folds(of layout.DType, how device.Reduction) bool {
 	rounded := numeric.KindOf(of) == numeric.FloatKind && (how == device.ReduceAdd || how == device.ReduceMul)
 	return rounded || t.Atomics32 && of.Bits() > 32
@@ -78,7 +78,7 @@ func (p *indexed) planReduce(dst, src, at layout.Layout, of layout.DType, how de
 	return l, err
 }
 
-// cutFold makes lines of the axes that are apart, and an item of each line and class.
+// cutFold makes lines along which elements share places, and an item for each line and class.
 func (p *indexed) cutFold(k *parameters, at *layout.Layout) error {
 	var indices parameters // the same axes
 	apart, lines, length := apart(p.axes, p.by), int64(1), int64(1)
@@ -102,7 +102,7 @@ func (p *indexed) cutFold(k *parameters, at *layout.Layout) error {
 	if rows >= limit {
 		return errTooLarge
 	}
-	// Loops end in a round of their own, within an element that of its indices, too.
+	// Each loop adds a final round, and so does the loop over indices within an element.
 	if err := p.target.checkRounds(length*int64(2+len(p.by)) + rows*int64(len(k.run)+2)); err != nil {
 		return err
 	}
@@ -113,9 +113,8 @@ func (p *indexed) cutFold(k *parameters, at *layout.Layout) error {
 	return k.setOuter()
 }
 
-// foldClasses is how many items share the places of a line: as many as make a group for
-// each multiprocessor. All of them look at all elements of the line: more than these
-// would wait for that only.
+// foldClasses is the number of items that share a line's places: enough for one group per
+// multiprocessor. Every item reads all elements of the line, so more items would only wait.
 func (t Target) foldClasses(lines, length int64) int64 {
 	if t.CPU {
 		return 1
@@ -124,8 +123,7 @@ func (t Target) foldClasses(lines, length int64) int64 {
 	return max(1, min(GroupSize*t.fewBlocks()/groupsAtOnce/lines, length/leastElements, most))
 }
 
-// apart reports along which of a put's axes elements go to different places, whatever the
-// indices are.
+// apart reports along which of a put's axes elements go to different places for any indices.
 func apart(axes []axis, by []layout.Index) []bool {
 	type move struct {
 		step, n int64
@@ -155,8 +153,9 @@ func apart(axes []axis, by []layout.Index) []bool {
 		if divisor = commonDivisor(divisor, m.step); divisor <= reach {
 			continue
 		}
-		// What the moves from the first on add up to are multiples, and the others reach
-		// none: so a place says what these add up to. Of a single move that is its index.
+		// The sum of the moves from the first one on is a multiple of divisor, which the
+		// others do not reach: so a place determines this sum. For a single move, that is
+		// its index.
 		if i == first && m.axis >= 0 {
 			all[m.axis] = true
 		}

@@ -13,28 +13,28 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// Scalings: elements that are multiplied and added to, or divided, by terms that have
-// layouts of their own.
+// Scalings: elements that are multiplied and added to, or divided, by terms with their own
+// layouts.
 
-// scaling is what a dequantization or a quantization is, but for layouts.
+// scaling describes a dequantization or a quantization, except for layouts.
 type scaling struct {
 	Quantize         bool
 	To, From         layout.DType
-	Scale, Zero, Add layout.DType // Invalid: there is none
+	Scale, Zero, Add layout.DType // Invalid: absent
 	Subtract         bool
 	Precision        layout.DType
 	Unsaturated      bool
 	FindScale        bool
 }
 
-// termLayouts are those of scale, zero and add; nil: there is none.
+// termLayouts are the layouts of scale, zero and add; nil: absent.
 type termLayouts [3]*layout.Layout
 
-// Scales reports whether a kernel has terms: it has other arguments than the rest.
+// Scales reports whether a kernel has terms, and therefore different arguments.
 func (s Spec) Scales() bool { return s.form().does == scales }
 
-// Computes reports whether a kernel does arithmetic on floats, which drivers may leave to
-// the device: see source/arithmetic.h.
+// Computes reports whether a kernel does floating-point arithmetic, which drivers may leave to the
+// device: see source/arithmetic.h.
 func (s Spec) Computes() bool { return s.Scales() || s.Form == Fold }
 
 // scalingSpecs lists the kernels that scale.
@@ -78,8 +78,8 @@ func scalingDefines(s Spec) []string {
 	}
 }
 
-// scaledItem is how many elements an item has where elements are dense, as finding terms
-// takes as long as some elements: 32 bytes of dst, or as many floats as become 16 bytes.
+// scaledItem is the number of elements per item where elements are dense: 32 bytes of dst, or as
+// many floats as become 16 bytes. Finding the terms takes as long as several elements.
 func (s Spec) scaledItem() int64 {
 	if s.Form == Codes {
 		return 16
@@ -87,7 +87,7 @@ func (s Spec) scaledItem() int64 {
 	return 256 / int64(s.DstBits)
 }
 
-// itemSpec is the kernel whose items are several elements; false: there is none.
+// itemSpec is the kernel with several elements per item; false: there is none.
 func (p *scaled) itemSpec() (Spec, bool) {
 	by := p.by
 	s := Spec{Form: DequantizeCodes, DstBits: uint8(by.To.Bits()), SrcBits: uint8(by.From.Bits())}
@@ -99,8 +99,8 @@ func (p *scaled) itemSpec() (Spec, bool) {
 	return s, some && !p.target.CPU && !p.manyAxes && (by.Zero == layout.Invalid || by.Zero.Bits() <= 16) && len(p.axes) > 0 && len(p.axes) <= 8
 }
 
-// gather makes items the elements of a scaling, if rows of both sides consist of
-// whole ones, and have their terms in common. It returns their kernel.
+// gather combines a scaling's elements into items, if rows of both sides consist of whole items
+// that share their terms. It returns the kernel for these.
 func (p *scaled) gather() (Spec, refusal) {
 	s, some := p.itemSpec()
 	if !some {
@@ -129,11 +129,11 @@ func (p *scaled) gather() (Spec, refusal) {
 	return s, ""
 }
 
-// scaled is a problem whose elements are scaled.
+// scaled is a problem with scaled elements.
 type scaled struct {
 	*problem
 	by    scaling
-	terms []layout.Layout // of one shape with the problem
+	terms []layout.Layout // of the problem's shape
 }
 
 // scalePlanners are the planners of scalings.
@@ -142,7 +142,7 @@ var scalePlanners = []planner[*scaled]{
 	{"elements", false, func(p *scaled, _ *offer) (offer, refusal) { return p.offerElements() }},
 }
 
-// offerItems offers the kernel whose items are several elements.
+// offerItems offers the kernel with several elements per item.
 func (p *scaled) offerItems() (offer, refusal) {
 	items := &scaled{p.clone(), p.by, p.terms}
 	spec, why := items.gather()
@@ -199,7 +199,7 @@ func (p *problem) planScaling(dst, src layout.Layout, terms termLayouts, by scal
 	return l, err
 }
 
-// cut cuts a scaling into blocks: the same for src and for each of the terms.
+// cut divides a scaling into blocks, which are the same for src and for each term.
 func (p *scaled) cut(k *parameters, spec Spec) error {
 	var of [4]parameters
 	for i := range of {
@@ -227,9 +227,9 @@ func (p *scaled) cut(k *parameters, spec Spec) error {
 	return nil
 }
 
-// apart is the distance of an item's two units, in units: the largest power of two by which
-// rows begin and end, in items, up to the 32 that a warp stores at once, and up to plankey.Period,
-// as operands whose offsets are the same modulo that share a plan.
+// apart is the distance of an item's two units, in units: the largest power of two that divides
+// the starts and ends of rows, in items. It is at most the 32 that a warp stores at once, and at
+// most plankey.Period, because operands share a plan if their offsets are the same modulo that.
 func (p *scaled) apart(item int64) uint32 {
 	all := min(32, plankey.Period/item) | p.dBase | p.inner(0).N
 	for _, a := range p.axes[:len(p.axes)-1] {
@@ -238,8 +238,8 @@ func (p *scaled) apart(item int64) uint32 {
 	return uint32(all & -all)
 }
 
-// rounds is how many rounds of items a block has: several where there are many, as
-// it takes as long to find a block as some items.
+// rounds is the number of rounds of items per block: several where there are many items, because
+// locating a block takes as long as some items.
 func (p *scaled) rounds(spec Spec) int64 {
 	rounds := int64(1)
 	if !spec.form().manyScaled {
@@ -252,7 +252,7 @@ func (p *scaled) rounds(spec Spec) int64 {
 	return rounds
 }
 
-// join makes one of the parameters of src, scale, zero and add.
+// join merges the parameters of src, scale, zero and add into one.
 func (k *parameters) join(of *[4]parameters) {
 	src, scale, zero, add := &of[0], &of[1], &of[2], &of[3]
 	*k = *src
@@ -260,7 +260,7 @@ func (k *parameters) join(of *[4]parameters) {
 	k.more = slices.Concat(scale.paired(zero), add.paired(add))
 }
 
-// mean adds what the elements mean.
+// mean adds the meanings of the elements.
 func (k *parameters) mean(by scaling) {
 	word := func(t layout.DType, how device.Rounding) uint64 {
 		if t == layout.Invalid {
@@ -284,7 +284,7 @@ func (k *parameters) mean(by scaling) {
 	}
 }
 
-// paired encodes axes whose steps are those that two parameters have on src.
+// paired encodes axes whose steps are src's steps in both sets of parameters.
 func (k *parameters) paired(other *parameters) []byte {
 	var both parameters
 	pair := func(a, b []axis) []axis {

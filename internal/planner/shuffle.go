@@ -5,18 +5,18 @@ import (
 	"strconv"
 )
 
-// With its tables a shuffle's tile takes less than 32 KiB of local memory, which is what
-// small devices have.
+// With its tables a shuffle's tile fits 32 KiB of local memory, which small devices have.
 const (
 	tileBytes = 18<<10 + 64 // the tile
 	tableSize = 256         // pieces of rows of src in it, and of runs of dst
-	lowSize   = 1 << 10     // elements of a run's piece whose places are kept
+	lowSize   = 1 << 10     // elements of a run's piece whose places are stored
 	vector    = 16          // bytes of a load
-	// scatterBytes is what is kept for rows to be moved apart.
+	// scatterBytes is reserved for moving rows apart.
 	scatterBytes = tileBytes / 8
-	// mostPieces is how many pieces of a row or run are tried, at the most.
+	// mostPieces is the largest number of pieces of a row or run that is tried.
 	mostPieces = 8
-	// Of a cut axis, tiles have from half of what they have at first to almost twice that.
+	// The extent of a cut axis in a tile, in eighths of its first value: from half to almost
+	// twice that.
 	leastEighths, mostEighths = 5, 13
 )
 
@@ -43,9 +43,9 @@ func shuffleDefines(s Spec) []string {
 	}
 }
 
-// shape is a tile of several axes: of each of the problem's axes, how many indices. In
-// either side's order of axes it has the leading ones, whose last may be cut. Sizes and
-// steps in memory are in bytes.
+// shape is a tile of several axes: the number of indices of each of the problem's axes. It has the
+// leading axes of either side's order, the last of which may be cut. Sizes and steps in memory are
+// in bytes.
 type shape struct {
 	p          *problem
 	size       int64 // of an element
@@ -54,25 +54,25 @@ type shape struct {
 	n          []int64
 
 	pitch         []int64 // the step of each axis in the tile
-	row, rows     []int   // src's axes: those within a row, and of the rows
-	run, runs     []int   // dst's: those within a run, and of the runs
+	row, rows     []int   // src's axes: within a row, and of the rows
+	run, runs     []int   // dst's: within a run, and of the runs
 	span, length  int64   // the bytes of a row, the elements of a run
-	bytes, grain  int64   // of the tile; what a row's place in it is counted in
-	across, parts int64   // threads along a row, and the pieces of a row for that
-	words, pieces int64   // the same of a run
-	side          int64   // of the threads along a run, those that stand side by side
+	bytes, grain  int64   // of the tile; the unit of a row's position in the tile
+	across, parts int64   // threads along a row, and the resulting pieces of a row
+	words, pieces int64   // the same for a run
+	side          int64   // threads side by side along a run
 	piece         int64   // elements of a piece of a run
-	turns         int64   // how often a warp's load of elements asks a bank
+	turns         int64   // accesses to a bank by a warp's load of elements
 	apart         bool    // no row has more than one axis
-	parallel      bool    // all runs begin at one byte of a unit
+	parallel      bool    // all runs begin at the same byte of a unit
 	alike         bool    // and their pieces do
-	read, write   int64   // about what a thread does, in instructions
+	read, write   int64   // approximate instructions per thread
 	sEven, dEven  bool    // rows begin at vectors, and runs at units
-	full          bool    // all units are
+	full          bool    // all units are full
 }
 
-// shuffles returns the tile for a permutation of short axes, if that is what the copy
-// is. Rows of several axes are taken apart where elements of a run would lie in few banks.
+// shuffles returns the tile for a permutation of short axes, if the copy is one. Rows of several
+// axes are split where a run's elements would be in few banks.
 func (p *tiling) shuffles() (*shape, refusal) {
 	t, why := p.shuffled(false)
 	if why == "" && len(t.row) > 1 && t.turns > fewTurns {
@@ -83,7 +83,7 @@ func (p *tiling) shuffles() (*shape, refusal) {
 	return t, why
 }
 
-// shuffled chooses the tile whose rows have several axes, or one only.
+// shuffled chooses the tile whose rows have several axes, or just one.
 func (p *tiling) shuffled(apart bool) (*shape, refusal) {
 	size := int64(p.dBits / 8)
 	t := &shape{p: p.problem, size: size, src: p.srcOrder(), dst: p.dstOrder(), n: make([]int64, len(p.axes)), pitch: make([]int64, len(p.axes)), apart: apart}
@@ -108,8 +108,7 @@ func (p *tiling) shuffled(apart bool) (*shape, refusal) {
 	return nil, noTile
 }
 
-// lead takes leading axes of both sides into the tile, until there are as many elements
-// as needed.
+// lead adds leading axes of both sides to the tile until it has enough elements.
 func (t *shape) lead(need int64) {
 	for i := range t.n {
 		t.n[i] = 1
@@ -129,7 +128,7 @@ func (t *shape) lead(need int64) {
 	t.sLow, t.dLow = lead(t.src), lead(t.dst)
 }
 
-// cut reports whether the tile has a part of an axis only.
+// cut reports whether the tile has only a part of an axis.
 func (t *shape) cut(i int) bool { return t.n[i] < t.p.inner(i).N }
 
 func (t *shape) count(axes []int) int64 {
@@ -140,7 +139,7 @@ func (t *shape) count(axes []int) int64 {
 	return n
 }
 
-// lay lays the tile out, if it fits the kernel's memory.
+// lay computes the tile's layout in memory, and reports whether it fits the kernel's memory.
 func (t *shape) lay() bool {
 	t.layRows()
 	t.layRuns()
@@ -154,8 +153,8 @@ func (t *shape) lay() bool {
 	return t.splitRows() && t.splitRuns()
 }
 
-// grow makes the tile larger, the side first whose leading axes have fewer elements,
-// while there remain enough blocks.
+// grow enlarges the tile, beginning with the side whose leading axes have fewer elements, while
+// enough blocks remain.
 func (t *shape) grow() {
 	sides := []bool{true, true}
 	for sides[0] || sides[1] {
@@ -175,8 +174,7 @@ func (t *shape) grow() {
 	t.level()
 }
 
-// level chooses how much of the cut axes a tile has, near what it has now, by what that
-// costs.
+// level chooses the extents of the cut axes in a tile by cost, near their present values.
 func (t *shape) level() {
 	for _, i := range []int{t.a(), t.b()} {
 		n, old := t.p.inner(i).N, t.n[i]
@@ -201,13 +199,13 @@ func (t *shape) level() {
 	t.scatter()
 }
 
-// total is about what all tiles cost, in instructions of a thread.
+// total is the approximate cost of all tiles, in instructions of a thread.
 func (t *shape) total() int64 {
 	tables := t.parts*t.count(t.rows) + t.pieces*t.count(t.runs)
 	return t.blocks() * (150 + tables/8 + t.read + t.write)
 }
 
-// cycles is about how long all tiles take.
+// cycles is the approximate time of all tiles.
 func (t *shape) cycles() float64 {
 	blocks, turns := t.blocks(), t.turns+1
 	if !t.alike {
@@ -221,11 +219,11 @@ func (t *shape) cycles() float64 {
 	}.cycles(t.p.bytes)
 }
 
-// a and b are the last leading axes of src and dst: either may be cut.
+// a and b are the last leading axes of src and dst: both may be cut.
 func (t *shape) a() int { return t.src[t.sLow-1] }
 func (t *shape) b() int { return t.dst[t.dLow-1] }
 
-// extend doubles the tile along one side's last leading axis, or takes the next one in.
+// extend doubles the tile along a side's last leading axis, or adds the next axis.
 func (t *shape) extend(side int) bool {
 	order, low := t.src, &t.sLow
 	if side == 1 {
@@ -242,7 +240,7 @@ func (t *shape) extend(side int) bool {
 	return true
 }
 
-// blocks is how many tiles there are.
+// blocks is the number of tiles.
 func (t *shape) blocks() int64 {
 	blocks := int64(1)
 	for i, n := range t.n {

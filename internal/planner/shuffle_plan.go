@@ -6,7 +6,7 @@ import (
 	"github.com/restride/restride/internal/nest"
 )
 
-// What parameters.span says: see source/shuffle.h.
+// The bits of parameters.span: see source/shuffle.h.
 const (
 	spanSame = 1 << iota
 	spanRowB
@@ -121,7 +121,7 @@ func (t *shape) planRuns(k *parameters) {
 	}
 }
 
-// ends returns the last axis, -1: there is none.
+// ends returns the last axis; -1: there is none.
 func ends(axes []int) int {
 	if len(axes) == 0 {
 		return -1
@@ -137,8 +137,8 @@ func (t *shape) step(i int) int64 {
 	return t.pitch[i]
 }
 
-// lines are the axes of rows or runs as the kernel wants them, a and b first, with
-// their steps in the tile (d) and in memory (s).
+// lines are the axes of rows or runs as the kernel expects them, a and b first, with their steps
+// in the tile (d) and in memory (s).
 func (t *shape) lines(of []int, step func(axis) int64) []axis {
 	all := []axis{{N: 1}, {N: 1}}
 	for _, i := range of {

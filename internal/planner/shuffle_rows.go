@@ -6,9 +6,9 @@ import (
 	"github.com/restride/restride/internal/nest"
 )
 
-// What of a shuffle's tile lies together in src.
+// The parts of a shuffle's tile that are contiguous in src.
 
-// layRows finds what of the tile lies together in src: a row, read by vectors, whole.
+// layRows finds the contiguous parts in src: a row, which is read whole, in vectors.
 func (t *shape) layRows() {
 	t.row, t.rows = t.row[:0], t.rows[:0]
 	t.span = t.size
@@ -33,8 +33,8 @@ func (t *shape) layRows() {
 	t.place(nil)
 }
 
-// place lays rows into the tile, each as far from the begin of a vector (or of a word:
-// grain) as in src, and as many grains further apart than they must be.
+// place puts rows into the tile, each at the same distance from the start of a vector (or of a
+// word: grain) as in src, and more[i] grains further apart than necessary.
 func (t *shape) place(more []int64) {
 	least := int64(vector - 1)
 	if t.grain < vector && !t.sEven {
@@ -52,7 +52,7 @@ func (t *shape) place(more []int64) {
 	t.bytes = end + 2*(vector-1)
 }
 
-// vectors is how many of them a row touches.
+// vectors is the number of vectors that a row touches.
 func (t *shape) vectors() int64 {
 	if t.sEven {
 		return (t.span + vector - 1) / vector
@@ -60,8 +60,8 @@ func (t *shape) vectors() int64 {
 	return (t.span+vector-2)/vector + 1
 }
 
-// splitRows lays rows along threads, a vector each, in pieces of as many threads as do it
-// in the least time.
+// splitRows distributes rows over threads, one vector each, in pieces whose number of threads
+// gives the least time.
 func (t *shape) splitRows() bool {
 	n, lines := t.vectors(), t.count(t.rows)
 	t.read = 0
@@ -79,7 +79,7 @@ func (t *shape) splitRows() bool {
 	return t.read > 0
 }
 
-// first moves a and b to the front, where they are.
+// first moves a and b to the front, if they are among the axes.
 func (t *shape) first(axes []int) {
 	for _, i := range []int{t.b(), t.a()} {
 		if k := slices.Index(axes, i); k > 0 {
@@ -89,8 +89,8 @@ func (t *shape) first(axes []int) {
 	}
 }
 
-// even reports whether what lies together along the given axes begins at multiples of so
-// many bytes everywhere.
+// even reports whether contiguous data along the given axes always begins at multiples of so many
+// bytes.
 func (t *shape) even(within []int, bytes, base int64, step func(axis) int64) bool {
 	sum := base * t.size
 	for i := range t.n {

@@ -1,6 +1,6 @@
 package planner
 
-// What of a shuffle's tile lies together in dst.
+// The parts of a shuffle's tile that are contiguous in dst.
 
 // layRuns finds the runs.
 func (t *shape) layRuns() {
@@ -27,7 +27,7 @@ func (t *shape) layRuns() {
 	}
 }
 
-// splitRuns lays runs along threads, a unit each, in pieces of as many threads as do it in
+// splitRuns distributes runs over threads, one unit each, in pieces whose number of threads gives
 // the least time.
 func (t *shape) splitRuns() bool {
 	per, last := t.per(), int64(1)
@@ -39,7 +39,7 @@ func (t *shape) splitRuns() bool {
 		end += per - 1 // the first unit has them
 	}
 	t.write = 0
-	fewest := int64(1) // pieces that fit the table and have a unit for each thread at the most
+	fewest := int64(1) // the fewest pieces that fit the table and have at most one unit per thread
 	if room := min(lowSize-2*per, GroupSize*per); end > room {
 		fewest = (last + max(1, room/below) - 1) / max(1, room/below)
 	}
@@ -60,8 +60,8 @@ func (t *shape) splitRuns() bool {
 	return t.write > 0
 }
 
-// tryPiece takes pieces of so many elements, if they are better than those there are.
-// Runs end at the given element, from the begin of their first unit on at the most.
+// tryPiece uses pieces of so many elements if they are better than the current ones. Runs end at
+// the latest at the given element, counted from the start of their first unit.
 func (t *shape) tryPiece(piece, end int64) {
 	per, lines := t.per(), t.count(t.runs)
 	whole := t.dEven && piece%per == 0
@@ -91,13 +91,13 @@ func (t *shape) tryPiece(piece, end int64) {
 	}
 }
 
-// unit is how many bytes are stored at once, and per how many elements these are. Units of
-// 8 bytes have fewer single bytes at the ends of runs.
+// unit is the number of bytes stored at once, and per the number of elements in a unit. Units of 8
+// bytes have fewer single bytes at the ends of runs.
 func (t *shape) unit() int64 { return min(vector, 8*t.size) }
 func (t *shape) per() int64  { return t.unit() / t.size }
 
-// threes reports whether a unit's elements are every third one in the tile, as those of
-// pixels of three channels.
+// threes reports whether a unit's elements are every third element in the tile, as in pixels of
+// three channels.
 func (t *shape) threes() bool {
 	if t.size > 2 || len(t.run) == 0 || t.step(t.run[0]) != 3*t.size {
 		return false

@@ -13,12 +13,12 @@ type Dialect string
 // The dialects.
 const (
 	OpenCL Dialect = "opencl" // OpenCL C 1.2
-	CUDA   Dialect = "cuda"   // CUDA C as clang takes it without CUDA's headers
+	CUDA   Dialect = "cuda"   // CUDA C as clang accepts it without CUDA's headers
 	Host   Dialect = "host"   // C++17
 )
 
-// Source returns the program that holds the given kernels, each under the name
-// Spec.String; without any, the dialect's prelude.
+// Source returns the program with the given kernels, each named by Spec.String; without kernels,
+// the dialect's prelude.
 func Source(d Dialect, specs ...Spec) string {
 	p := program{dialect: d, included: map[string]bool{}}
 	p.text.Grow(64 << 10)
@@ -30,14 +30,14 @@ func Source(d Dialect, specs ...Spec) string {
 	return p.text.String()
 }
 
-// program is a text without include lines: drivers compile one file.
+// program is a text without include lines: drivers compile a single file.
 type program struct {
 	dialect  Dialect
 	text     strings.Builder
-	included map[string]bool // headers, and whether #pragma once is in them
+	included map[string]bool // headers; the value says whether #pragma once is in it
 }
 
-// add adds a kernel: the header of its form between its macros.
+// add adds a kernel: its form's header between the kernel's macros.
 func (p *program) add(s Spec) {
 	defines := s.defines()
 	macros := make(map[string]string, len(defines))
@@ -53,7 +53,7 @@ func (p *program) add(s Spec) {
 	}
 }
 
-// include adds a header and what it includes, by a name or by a macro whose value is one.
+// include adds a header and its includes, given by name or by a macro whose value is a name.
 func (p *program) include(header string, macros map[string]string) {
 	if p.included[header] {
 		return
@@ -80,7 +80,7 @@ func (p *program) include(header string, macros map[string]string) {
 	}
 }
 
-// header is the header of a kernel, which includes what else it needs.
+// header is the header of a kernel, which includes everything else.
 func (s Spec) header() string {
 	f := s.form()
 	switch {
@@ -95,7 +95,7 @@ func (s Spec) header() string {
 func file(name string) string {
 	text, err := kernels.Source.ReadFile("source/" + name)
 	if err != nil {
-		panic(fmt.Sprintf("planner: %v", err)) // a form without a header: a test goes through all
+		panic(fmt.Sprintf("planner: %v", err)) // a form without a header: a test checks all forms
 	}
 	return string(text)
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// Spec names one kernel: an algorithm made for element widths and a kind of
-// processor. It is comparable: the key under which compiled kernels are kept.
+// Spec names one kernel: an algorithm for element widths and a kind of processor. It is
+// comparable: the key of compiled kernels.
 type Spec struct {
 	Form      Form
 	DstBits   uint8 // the width of an element in dst: 1 to 128
@@ -19,10 +19,10 @@ type Spec struct {
 	Signed    bool  // unpacking keeps the sign
 	Wide      bool  // steps within a block need 64 bits
 	CPUTarget bool  // for CPUs, which run a work-group as a loop
-	ManyAxes  bool  // more parameters than the others of its form have room for: see ParameterBytes
-	Mapped    bool  // by a table in memory: see source/map.h
+	ManyAxes  bool  // more parameters than usual kernels have room for: see ParameterBytes
+	Mapped    bool  // uses a table in memory: see source/map.h
 	Periodic  bool  // chunks come in periods: see source/periods.h
-	Step      int8  // of forms for which src's innermost step is a constant: that, or 0 for any
+	Step      int8  // of forms with a constant innermost step of src: that step, or 0 for any
 
 	To, From layout.DType // of a cast that is made for a pair of types; otherwise 0
 }
@@ -77,10 +77,10 @@ func (s Spec) String() string {
 	return name
 }
 
-// kernel is the name for people: the form, and the width of the elements written.
+// kernel is the readable name: the form, and the width of the elements written.
 func (s Spec) kernel() string { return s.Form.String() + "." + strconv.Itoa(int(s.DstBits)) }
 
-// entry is how the name begins: by the form, or by how a conversion of dense elements is done.
+// entry is the beginning of the name: the form, or the method of a conversion of dense elements.
 func (s Spec) entry() string {
 	f := s.form()
 	switch {
@@ -102,10 +102,10 @@ func (s Spec) group() uint32 {
 	return GroupSize
 }
 
-// minBlocksPerSM is the least number of groups that a multiprocessor holds: the compiler uses
-// few enough registers for that. 0: it chooses. (With 1 it uses more than by its own choice.)
-// Variables without a register go to memory, which makes an H100 up to five times slower; one
-// more group makes it up to a tenth faster.
+// minBlocksPerSM is the least number of groups that a multiprocessor holds; the compiler limits
+// registers accordingly. 0: it chooses. (With 1 it uses more registers than by its own choice.)
+// Variables without a register go to memory, which makes an H100 up to five times slower; one more
+// group makes it up to a tenth faster.
 func (s Spec) minBlocksPerSM() int {
 	if blocks := s.form().minBlocksPerSM; blocks != nil {
 		return blocks(s)
@@ -113,13 +113,13 @@ func (s Spec) minBlocksPerSM() int {
 	return 0
 }
 
-// Arguments is the number of the kernel's arguments, of 8 bytes each but for parameters
-// by value (see ParameterBytes): dst, src, the launch's parameters, the bases of dst and
-// src, and two values, lo and hi: the pattern of a fill, or what arguments behind them
-// need, which is mostly memory.
+// Arguments is the number of the kernel's arguments, of 8 bytes each except for parameters passed
+// by value (see ParameterBytes): dst, src, the launch's parameters, the bases of dst and src, two
+// values lo and hi (the pattern of a fill, or values for the additional arguments), then
+// additional arguments, mostly memory.
 func (s Spec) Arguments() int { return usualArguments + len(s.arguments()) }
 
-// arguments are those beside the usual ones.
+// arguments are the additional arguments.
 func (s Spec) arguments() []string {
 	if s.Mapped {
 		return mapArguments
@@ -132,11 +132,11 @@ const usualArguments = 7
 // MaxArguments is the largest number of arguments.
 const MaxArguments = usualArguments + 4
 
-// GroupSize is the number of work-items in a group, except in kernels for CPUs, which
-// have one.
+// GroupSize is the number of work-items in a group, except in kernels for CPUs, whose groups have
+// one.
 const GroupSize = 256
 
-// defines are the macros that make a form's source into this kernel.
+// defines are the macros that turn a form's source into this kernel.
 func (s Spec) defines() []string {
 	index := "i32"
 	if s.Wide || s.ManyAxes || s.casts() {
@@ -201,10 +201,10 @@ func (s Spec) defines() []string {
 	return all
 }
 
-// include is the macro by which a header includes another one.
+// include is a macro that names the header another one includes.
 func include(macro, header string) string { return macro + ` "` + header + `"` }
 
-// Specs lists every kernel that a plan may ask for.
+// Specs lists every kernel that a plan may need.
 func Specs() []Spec {
 	var all []Spec
 	for _, f := range table {

@@ -2,7 +2,7 @@ package planner
 
 import "slices"
 
-// spreadCopies is how many copies of an element a work-item of spread makes.
+// spreadCopies is the number of copies of an element made by a work-item of spread.
 const spreadCopies = 8
 
 // spreadSpecs lists the kernels of this form.
@@ -16,8 +16,8 @@ func spreadSpecs() []Spec {
 	return all
 }
 
-// repeats returns an axis along which src repeats its elements, and dst's rows
-// within it are long enough to be written one after the other; 0: there is none.
+// repeats returns an axis along which src repeats its elements, with rows of dst inside it that
+// are long enough to be written one after the other; 0: there is none.
 func (p *tiling) repeats() int {
 	row := p.inner(0).N * int64(p.dBits) / 8
 	for i := 1; i < len(p.axes) && p.dense(); i++ {
@@ -45,9 +45,9 @@ func (t *tiling) offerSpread(*offer) (offer, refusal) {
 	return offer{spec: t.spec(Spread), lay: func(k *parameters) (Spec, error) { return t.planRepeated(k, c) }}, ""
 }
 
-// planRepeated plans a copy of elements that src repeats along axis c: of rows that keep a
-// group busy by spread, of shorter ones, if they are dense in src, by chunks in periods, as
-// elements of 16 bits. These are read once, too.
+// planRepeated plans a copy of elements that src repeats along axis c: by spread for rows that
+// keep a group busy; for shorter rows that are dense in src, by chunks in periods, with elements
+// of 16 bits. Chunks read these elements once, too.
 func (p *tiling) planRepeated(k *parameters, c int) (Spec, error) {
 	spec, err := p.planSpread(k, c)
 	if p.inner(0).S == 1 && (err != nil || 2*k.cut*k.flat < uint32(GroupSize*spec.items())) {

@@ -11,13 +11,13 @@ import (
 
 // Takes and puts: copies whose positions in src, or in dst, depend on indices in memory.
 
-// takes reports whether a kernel has indices, puts whether these are dst's, and reduces whether
+// takes reports whether a kernel has indices, puts whether they are dst's, and reduces whether
 // elements are reduced.
 func (s Spec) takes() bool   { return s.form().does == takes || s.puts() }
 func (s Spec) puts() bool    { return s.form().does == puts || s.reduces() }
 func (s Spec) reduces() bool { return s.form().does == reduces }
 
-// takeSpecs lists the kernels of takes and puts, but for those of Join, Reduce and Fold.
+// takeSpecs lists the kernels of takes and puts, except Join, Reduce and Fold.
 func takeSpecs() []Spec {
 	var all []Spec
 	add := func(f Form, bits, at uint8, cpu bool) {
@@ -47,7 +47,7 @@ func takeSpecs() []Spec {
 	return all
 }
 
-// indexed is a take, or a put with its sides exchanged, made ready for its forms.
+// indexed is a take, or a put with its sides exchanged, prepared for its forms.
 type indexed struct {
 	*problem
 	puts    bool // d is src's side, and s dst's
@@ -56,10 +56,10 @@ type indexed struct {
 	atBits  int
 	steps   []int64    // of at, innermost first
 	join    bool       // elements are split for form Join
-	indices parameters // the same work with at in place of src
+	indices parameters // the same blocks with at instead of src
 }
 
-// takePlanners are the planners of a take, and of a put whose elements come in any order.
+// takePlanners are the planners of a take, and of a put with any order of elements.
 var takePlanners = []planner[*indexed]{
 	{"reduce", false, func(p *indexed, _ *offer) (offer, refusal) { return p.offerReduce() }},
 	{"join", false, func(p *indexed, _ *offer) (offer, refusal) { return p.offerJoin() }},
@@ -69,8 +69,8 @@ var takePlanners = []planner[*indexed]{
 	{"elements", false, func(p *indexed, _ *offer) (offer, refusal) { return p.offerEach() }},
 }
 
-// planTake plans a take between layouts of one shape: of elements of 2 to 128
-// bits, by indices of 32 or 64.
+// planTake plans a take between layouts of one shape, with elements of 2 to 128 bits and indices
+// of 32 or 64 bits.
 func (p *indexed) planTake(dst, src, at layout.Layout, bits int) (Launch, error) {
 	d, s, a := dst, src, at
 	layout.Simplify(&d, &s, &a)
@@ -79,11 +79,11 @@ func (p *indexed) planTake(dst, src, at layout.Layout, bits int) (Launch, error)
 	return l, err
 }
 
-// planPut is planTake for a put whose elements come in any order, as a take whose sides are
-// exchanged: d is src's.
+// planPut is planTake for a put with any order of elements, as a take whose sides are exchanged: d
+// is src's.
 func (p *indexed) planPut(dst, src, at layout.Layout, bits int) (Launch, error) {
 	d, s, a := src, dst, at
-	if repeats(&d) { // its steps say little of an order
+	if repeats(&d) { // its steps say little about an order
 		layout.Simplify(&s, &d, &a)
 	} else {
 		layout.Simplify(&d, &s, &a)
@@ -93,7 +93,7 @@ func (p *indexed) planPut(dst, src, at layout.Layout, bits int) (Launch, error) 
 	return l, err
 }
 
-// exchange makes a put's launch of one that was planned as a take.
+// exchange turns a launch planned as a take into a put's.
 func (l *Launch) exchange(at base) {
 	l.bases[Dst], l.bases[Src], l.bases[At] = l.bases[Src], l.bases[Dst], at
 }
@@ -139,8 +139,8 @@ func (p *indexed) plan(class string, d, s, a *layout.Layout, bits int, dOffset, 
 	})
 }
 
-// appendIndices adds to parameters those of the indices, of elements that are per of the
-// operands' each.
+// appendIndices adds the parameters of the indices, for elements that are per of the operands'
+// each.
 func (p *indexed) appendIndices(k, indices *parameters, per int64) {
 	k.na, k.sa = uint32(len(p.by)), indices.s
 	k.more = indices.encode(0)[headerBytes:]
@@ -155,7 +155,7 @@ func (p *indexed) appendIndices(k, indices *parameters, per int64) {
 	}
 }
 
-// cut cuts the work into blocks for a kernel of a form, and the same with at in place of src.
+// cut divides the work into blocks for a form's kernel, and does the same with at instead of src.
 func (p *indexed) cut(f Form, k *parameters, rounds int64) error {
 	q := problem{target: p.target, dBits: p.dBits, dBase: p.dBase, bytes: p.bytes, axes: slices.Clone(p.axes)}
 	for i := range q.axes {
@@ -168,14 +168,14 @@ func (p *indexed) cut(f Form, k *parameters, rounds int64) error {
 	return p.cutFor(&q, f, &p.indices, rounds)
 }
 
-// offer offers a form, whose blocks are cut.
+// offer offers a form whose blocks are cut.
 func (p *indexed) offer(f Form, k *parameters, err error) (offer, refusal) {
 	spec := p.spec(f)
 	spec.AtBits = uint8(p.atBits)
 	return laid(spec, k, err)
 }
 
-// forms are those of rows with indices in common, and of elements with an index each.
+// forms returns the forms for rows that share indices, and for elements with their own index.
 func (p *indexed) forms() (rows, each Form) {
 	if p.puts {
 		return Put, Place
@@ -252,11 +252,12 @@ func (p *indexed) offerEach() (offer, refusal) {
 	return p.offer(each, &k, p.cut(each, &k, 1))
 }
 
-// mostPicked is the width, in bits, of the widest elements of which Picks has chunks.
+// mostPicked is the width, in bits, of the widest elements that Picks handles in chunks.
 const mostPicked = 32
 
-// picks is why a take of single elements does not go by chunks: of rows that are dense in
-// dst, as their indices are in at, and have several chunks, from places that 32 bits reach.
+// picks is the reason why a take of single elements does not use chunks. Chunks need rows that are
+// dense in dst, with indices that are dense in at, several chunks per row, and places within 32
+// bits.
 func (p *indexed) picks() refusal {
 	in, per := p.inner(0), int64(128/p.dBits)
 	switch {
@@ -292,9 +293,9 @@ func (p *indexed) picks() refusal {
 	return ""
 }
 
-// byColumns reports whether a long axis at the innermost place, dense on the side that indices do not
-// move, is the only one that these depend on: blocks have many indices of the next one, for which
-// places are the same, if 32 bits reach these.
+// byColumns reports whether the indices depend only on a long innermost axis, dense on the side
+// that indices do not move. Blocks then have many indices of the next axis, for which places are
+// the same, if 32 bits reach these.
 func (p *indexed) byColumns() bool {
 	in, n := p.inner(0), p.inner(0).N
 	if len(p.axes) < 2 || p.dBits < 8 || p.dBits > 64 || in.D != 1 || p.steps[0] == 0 || n < 4*GroupSize || n >= limit || p.inner(1).N < takeRepeats || p.inner(1).N >= limit {
@@ -321,11 +322,11 @@ func (p *indexed) byColumns() bool {
 	return true
 }
 
-// columnsOf stands for a number of rounds.
+// columnsOf is a special number of rounds: cut by columns.
 const columnsOf = 0
 
-// cutColumns makes blocks of as many columns as work-items have elements, in equal parts, and of some
-// rows: see source/take.h.
+// cutColumns makes blocks of up to as many columns as a group's items have elements, in equal
+// parts, and of some rows: see source/take.h.
 func (k *parameters) cutColumns(spec Spec, axes []axis, blocks int64) error {
 	column, row := axes[0], axes[1]
 	parts := (column.N + spec.items()*GroupSize - 1) / (spec.items() * GroupSize)
@@ -341,7 +342,7 @@ func (k *parameters) cutColumns(spec Spec, axes []axis, blocks int64) error {
 	return k.setOuter(append([]axis{row.Blocks(rows)}, axes[2:]...)...)
 }
 
-// cutFor cuts one side into blocks of so many rounds.
+// cutFor divides one side into blocks of so many rounds.
 func (p *indexed) cutFor(side *problem, f Form, k *parameters, rounds int64) error {
 	spec := side.spec(f)
 	switch {
@@ -358,12 +359,12 @@ func (p *indexed) cutFor(side *problem, f Form, k *parameters, rounds int64) err
 	return k.cutRounds(spec, side.innermostFirst(), rounds)
 }
 
-// takeRepeats is how many elements there are at least for each of a block's rows, and
-// takeRows how many of these it has at the most.
+// takeRepeats is the least number of elements for each of a block's rows, and takeRows the largest
+// number of rows in a block.
 const takeRepeats, takeRows = 2, 12 * GroupSize
 
-// numberRows numbers a block's rows: the combinations of indices along the axes that at
-// has steps along. It returns how many these are.
+// numberRows numbers a block's rows: the combinations of indices along the axes along which at has
+// steps. It returns their number.
 func (k *parameters) numberRows(indices *parameters) int64 {
 	k.nb = 1
 	for i := range indices.inner {

@@ -7,30 +7,30 @@ import (
 	"github.com/restride/restride/internal/nest"
 )
 
-// Plans for parallel targets, GPUs: a copy whose sides are dense along different
-// axes goes through local memory, so that neighbouring work-items both read
-// neighbours and write neighbours. (CPU targets transpose only elements below
-// a byte in this way.)
+// Plans for parallel targets, GPUs: a copy whose sides are dense along different axes goes through
+// local memory, so that neighbouring work-items both read and write neighbours. (CPU targets do
+// this only for transposes of elements below a byte.)
 
 const (
-	// lineBytes is how much of either side a group reads or writes in one run,
-	// at least; sectorBytes is the least that memory moves.
+	// lineBytes is the least amount of either side that a group reads or writes in one run;
+	// sectorBytes is the least amount that memory moves.
 	lineBytes, sectorBytes = 128, 32
-	// bandPitch is up to how many bytes lines of dst are apart that blocks write in bands, of bandBlocks
-	// side by side at the most: parts of a line are then written soon after each other, as an H100 wants
-	// it. Where lines are longer, it is up to a twentieth slower with bands.
+	// bandPitch is the largest distance in bytes between lines of dst that blocks write in
+	// bands, of at most bandBlocks side by side: parts of a line are then written soon after
+	// each other, which is faster on an H100. With longer lines, bands are up to a twentieth
+	// slower.
 	bandPitch, bandBlocks = 8 << 10, 32
-	// shuffleGain is the share of what a permutation of words takes that a shuffle may take at
-	// most, as either is known to a few percent.
+	// shuffleGain is the largest acceptable ratio of a shuffle's cost to the cost of a
+	// permutation of words: both estimates are accurate to a few percent.
 	shuffleGain = .95
 )
 
-// tiling is a copy made ready for this file's forms.
+// tiling is a copy prepared for this file's forms.
 type tiling struct {
 	*problem
 	untiled   refusal // why none of them fits
 	scattered bool    // see problem.scattered
-	unfit     bool    // parameters of a permutation have no room
+	unfit     bool    // there is no room for a permutation's parameters
 }
 
 func newTiling(p *problem) *tiling {
@@ -48,8 +48,8 @@ func newTiling(p *problem) *tiling {
 	return t
 }
 
-// copyPlanners are the planners of a copy. Those that compare come in the order of what it costs to
-// ask them, and are asked no further where a kernel is hardly slower than memory.
+// copyPlanners are the planners of a copy. Planners that compare are in the order of their
+// planning cost; they are skipped once a kernel is hardly slower than memory.
 var copyPlanners = []planner[*tiling]{
 	{"blocks", false, (*tiling).offerBlocks},
 	{"transposition", true, (*tiling).offerTransposition},
@@ -64,8 +64,8 @@ var copyPlanners = []planner[*tiling]{
 	{"elements", false, func(t *tiling, _ *offer) (offer, refusal) { return t.offerElements(Element) }},
 }
 
-// above reports whether a share of what the offer takes is more than others take at least:
-// whether it pays to look for them.
+// above reports whether a share of the offer's cost exceeds the least cost of other kernels, so
+// that searching for them pays off.
 func (o *offer) above(p *problem, share float64) bool {
 	return !o.some() || share*o.cycles >= atRoof*memoryCycles(p.bytes)
 }
@@ -138,8 +138,8 @@ func (t *tiling) offerShuffle(best *offer) (offer, refusal) {
 	return offer{t.spec(Shuffle), cycles, x.plan}, ""
 }
 
-// offerBatch compares with the best of other forms. Without any, elements that are near each other
-// in short rows go one by one, but below a byte.
+// offerBatch compares with the best of other forms. If there is none, nearby elements in short
+// rows are moved one by one, except below a byte.
 func (t *tiling) offerBatch(best *offer) (offer, refusal) {
 	least := math.Inf(1)
 	switch {
@@ -161,8 +161,8 @@ func (t *tiling) offerBatch(best *offer) (offer, refusal) {
 	return offer{t.spec(Batch), x.cost.cycles(t.bytes), func(k *parameters) (Spec, error) { return x.plan(t.problem, k) }}, ""
 }
 
-// srcOrder lists the axes, counted from dst's innermost one, in the order of src's
-// steps; without those along which it repeats elements.
+// srcOrder lists the axes, counted from dst's innermost one, in the order of src's steps, except
+// axes along which src repeats elements.
 func (p *problem) srcOrder() []int {
 	var order []int
 	for i := range p.axes {
@@ -192,8 +192,8 @@ func (p *problem) dstOrder() []int {
 	return order
 }
 
-// sectors is about how many sectors of src a line's worth of elements takes, if
-// they are taken in this order of axes.
+// sectors is the approximate number of sectors of src for a line's worth of elements, visited in
+// this order of axes.
 func (p *problem) sectors(order []int) float64 {
 	need := float64(lineBytes * 8 / p.dBits)
 	perSector := float64(sectorBytes * 8 / p.dBits)
@@ -210,19 +210,19 @@ func (p *problem) sectors(order []int) float64 {
 	return sectors * need / got
 }
 
-// scattered reports whether a line of dst comes from so many locations in src that
-// it pays to go through local memory.
+// scattered reports whether a line of dst comes from so many places in src that local memory pays
+// off.
 func (p *problem) scattered() bool {
 	return p.sectors(p.dstOrder()) >= 2*p.sectors(p.srcOrder())
 }
 
-// short reports whether narrow elements are neighbours in rows shorter than a vector, with
-// no gaps between these in dst.
+// short reports whether narrow elements are neighbours in rows shorter than a vector that have no
+// gaps between them in dst.
 func (p *tiling) short() bool {
 	return !p.spaced() && p.dBits < 32 && p.inner(0).N*int64(p.dBits) < vector*8
 }
 
-// others returns the axes but these, innermost first.
+// others returns the other axes, innermost first.
 func (p *problem) others(but ...int) []axis {
 	var others []axis
 	for i := range p.axes {

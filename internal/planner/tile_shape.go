@@ -2,17 +2,18 @@ package planner
 
 import "strconv"
 
-// tileRoom is the local memory of form tile, in bytes: room for lines that are one
-// element longer than they need to be.
+// tileRoom is the local memory of form tile, in bytes: room for lines that are one element longer
+// than necessary.
 const tileRoom = 17 << 10
 
-// partialEndsCost is the share of memory's time that is added where two blocks complete a line of dst,
-// times the square of the line's bytes: memory writes the sectors at its ends twice, and reads them in
-// between. On an H100 it was 38 % for lines of 256 bytes, 10 to 19 % for 512, and 7 % for 704.
+// partialEndsCost is the share of memory's time that is added where two blocks complete a line of
+// dst, times the square of the line's bytes: memory writes the sectors at its ends twice, and
+// reads them in between. On an H100 it was 38 % for lines of 256 bytes, 10 to 19 % for 512, and 7
+// % for 704.
 const partialEndsCost = 25e3
 
-// tileShape is the shape of a block of form tile: indices of the axes a and b, and of a third
-// axis c, where a and b are short.
+// tileShape is the shape of a block of form tile: the number of indices of the axes a and b, and,
+// where a and b are short, of a third axis c.
 type tileShape struct {
 	a, b, c       int64
 	step          int64 // of blocks along b: less than b where they overlap
@@ -21,7 +22,7 @@ type tileShape struct {
 	cost          cost
 }
 
-// readers and writers are how many work-items are below each other.
+// readers and writers are the number of work-items below each other.
 func (t *tileShape) readers() int64 { return (t.b + t.reads - 1) / t.reads }
 func (t *tileShape) writers() int64 { return (t.a + t.writes - 1) / t.writes }
 
@@ -34,7 +35,7 @@ func tileDefines(s Spec) []string {
 	}
 }
 
-// planTile plans form tile, of axis a and dst's innermost one, b.
+// planTile plans form tile for axis a and dst's innermost axis, b.
 func (p *transposition) planTile(k *parameters, t tileShape) error {
 	a, b, but := p.inner(p.near), p.inner(0), []int{0, p.near}
 	var cuts []axis
@@ -51,8 +52,8 @@ func (p *transposition) planTile(k *parameters, t tileShape) error {
 	return k.setBands(a.Blocks(t.a), b, p.band(), append(cuts, p.others(but...)...)...)
 }
 
-// tileShape chooses the cheapest shape. The usual size is chosen where others are not much
-// better: it needs fewer instructions.
+// tileShape chooses the cheapest shape. The usual size is preferred unless others are much better:
+// it needs fewer instructions.
 func (p *transposition) tileShape(spec Spec) tileShape {
 	ta, tb := spec.tileSize()
 	sector := sectorBytes * 8 / int64(p.dBits)
@@ -83,8 +84,8 @@ func (p *transposition) tileShape(spec Spec) tileShape {
 	return best
 }
 
-// extents are those of a block along an axis of n indices that are tried: the axis in a
-// few equal parts, or whole sectors.
+// extents are the extents of a block to try along an axis of n indices: the axis in a few equal
+// parts, or whole sectors.
 func (p *transposition) extents(n int64) []int64 {
 	var all []int64
 	whole := max(1, sectorBytes*8/int64(p.dBits))
@@ -103,9 +104,9 @@ func (p *transposition) extents(n int64) []int64 {
 	return all
 }
 
-// tileShapeOf is the shape with so many indices of a and b, and as many of c as there is room for;
-// without any, if there is none. Where there are several along b, they overlap by some. partial: lines
-// of dst do not begin on sectors.
+// tileShapeOf is the shape with the given numbers of indices of a and b, and as many of c as there
+// is room for; a shape without indices if there is none. Where there are several blocks along b,
+// they overlap by overlap. partial: lines of dst do not begin on sectors.
 func (p *transposition) tileShapeOf(c int, a, b, overlap int64, partial bool) tileShape {
 	size := int64(p.dBits / 8)
 	loads := 64 / size

@@ -31,11 +31,11 @@ func transposeDefines(s Spec) []string {
 	return []string{"TILE_A " + strconv.FormatInt(a, 10), "TILE_B " + strconv.FormatInt(b, 10)}
 }
 
-// tileSize returns the usual extents of a tile along axes a and b, of form tile and of
-// kernels for CPUs.
+// tileSize returns the usual extents of a tile along axes a and b, for form tile and for kernels
+// for CPUs.
 func (s Spec) tileSize() (a, b int64) {
 	switch {
-	case s.CPUTarget: // long lines of dst, for few words at their ends to merge
+	case s.CPUTarget: // long lines of dst: few words at their ends to merge
 		return 256 / int64(s.DstBits), 512
 	case s.DstBits == 64:
 		return 32, 64
@@ -46,13 +46,13 @@ func (s Spec) tileSize() (a, b int64) {
 }
 
 // transposition is a problem whose sides are dense along different axes: dst along its innermost
-// one, and src along the axis near, counted from there.
+// axis, and src along the axis near, counted from the innermost.
 type transposition struct {
 	*problem
 	near int
 }
 
-// band is how many blocks along dst's innermost axis a band has at most.
+// band is the largest number of blocks of a band along dst's innermost axis.
 func (p *transposition) band() int64 {
 	if nest.Magnitude(p.inner(p.near).D)*int64(p.dBits)/8 <= bandPitch {
 		return bandBlocks
@@ -60,7 +60,7 @@ func (p *transposition) band() int64 {
 	return 1
 }
 
-// transposes returns the form for a transposition of two long axes, if that is what the copy is.
+// transposes returns the form for a transposition of two long axes, if the copy is one.
 func (p *transposition) transposes() (Form, refusal) {
 	a, b := p.inner(p.near), p.inner(0)
 	form, long := Tile, max(4, int64(256/p.dBits))
@@ -114,7 +114,7 @@ func (p *transposition) planCPUTransposed(k *parameters) error {
 	return k.setOuter(append([]axis{a.Blocks(ta), b.Blocks(tb)}, p.others(0, p.near)...)...)
 }
 
-// across is how many elements of a line a work-item of a transposition by squares reads.
+// across is the number of elements of a line that a work-item of a transposition by squares reads.
 func (s Spec) across() int64 {
 	switch {
 	case s.spreads(): // 16 bytes, so that neighbours touch the same sectors
@@ -125,7 +125,7 @@ func (s Spec) across() int64 {
 	return min(int64(128/s.DstBits), 32)
 }
 
-// slots is how many slots of 16 bytes its tile has.
+// slots is the number of 16-byte slots of its tile.
 func (s Spec) slots() int64 {
 	if s.Form == TransposedCast && (s.DstBits == 4 || s.SrcBits <= 8) {
 		return 4 * GroupSize
@@ -133,24 +133,23 @@ func (s Spec) slots() int64 {
 	return 8 * GroupSize
 }
 
-// lines is how many lines it reads.
+// lines is the number of lines that it reads.
 func (s Spec) lines() int64 {
 	return s.slots() * 128 / (int64(s.DstBits) * GroupSize * s.across())
 }
 
-// strip is a shape of a tile of squares (see source/squares.h): so many indices of the axes
-// a and b, and of c, another one, for where a and b are short. Blocks along b are step
-// indices apart.
+// strip is a shape of a tile of squares (see source/squares.h): the number of indices of the axes
+// a and b, and, where a and b are short, of another axis c. Blocks along b are step indices apart.
 type strip struct {
-	width      int // the logarithm of how many work-items are side by side along a
+	width      int // the logarithm of the number of work-items side by side along a
 	ta, tb, tc int64
 	step       int64
 	c          int  // counted from the innermost axis; 0: none; axis a: blocks of it
-	across     bool // 16 bytes of dst are put together across lines
+	across     bool // 16 bytes of dst are assembled across lines
 	cost       cost
 }
 
-// planTranspose plans a transposition by squares, of axis a and dst's innermost one, b.
+// planTranspose plans a transposition by squares, for axis a and dst's innermost axis, b.
 func (p *transposition) planTranspose(k *parameters, spec Spec, t strip) error {
 	if p.inner(p.near).S < 0 {
 		p.reverseAxis(p.near)
@@ -182,12 +181,13 @@ func (p *transposition) planTranspose(k *parameters, spec Spec, t strip) error {
 	return nil
 }
 
-// blocksOfTable is how many blocks a group does that begins with a table.
+// blocksOfTable is the number of blocks of a group that begins with a table.
 const blocksOfTable = 16
 
-// groups is how many groups do so many blocks: one each, as an H100 is up to a tenth faster with
-// these than with groups that do some, one after the other. Where each begins with a table, they
-// are fewer: at least few, if there are as many blocks.
+// groups is the number of groups for so many blocks: one per block, because an H100 is up to a
+// tenth faster this way than with groups that process several blocks one after the other. Where
+// each group begins with a table, there are fewer groups, but at least few if there are as many
+// blocks.
 func (s Spec) groups(blocks, few int64) int64 {
 	if !s.dense() || !s.looksUp() {
 		return blocks
@@ -217,8 +217,8 @@ func (p *transposition) strip(spec Spec) strip {
 	return best
 }
 
-// stripOf is the shape of the given width, with indices of axis c; no step: there is
-// none. Lines of dst and src are aligned, or not.
+// stripOf is the shape of the given width, with indices of axis c; without a step, there is none.
+// dAligned and sAligned: lines of dst and src are aligned.
 func (p *transposition) stripOf(spec Spec, width, c int, dAligned, sAligned bool) strip {
 	a, b := p.inner(p.near), p.inner(0)
 	unit := int64(128 / p.dBits)
@@ -262,14 +262,14 @@ func (p *transposition) stripOf(spec Spec, width, c int, dAligned, sAligned bool
 	switch {
 	case sAligned:
 		instructions += 85
-	case spec.spreads(): // a load of each element, as many side by side as work-items are
+	case spec.spreads(): // a load per element, as many side by side as there are work-items
 		instructions += 200
 		reads = min(reads+nc*nb*(na>>min(width, 5)), 2*min(reads, together))
 	case spec.Form == TransposedCast: // what follows in a line is read by both neighbours
 		instructions += 350
-		// In two accesses: sectors of lines that are near each other are read no more than twice.
+		// In two accesses: sectors of lines near each other are read no more than twice.
 		reads = 2 * min(reads, together)
-	default: // by local memory, but for the last one
+	default: // through local memory, except for the last one
 		instructions += 330
 		reads = min(reads+nc*nb, 2*together)
 	}
@@ -278,7 +278,7 @@ func (p *transposition) stripOf(spec Spec, width, c int, dAligned, sAligned bool
 	case t.across:
 		items := (lines*b.N/unit + GroupSize - 1) / GroupSize
 		instructions += 120 * items
-		if p.dBits < 8 { // and lines that end within 16 bytes
+		if p.dBits < 8 { // plus lines that end within 16 bytes
 			instructions += (200/int64(p.dBits) + 120*max(0, unit-b.N)/b.N) * items
 		}
 		writes = touched(1, lines*b.N*int64(p.dBits)/8, false)
@@ -299,7 +299,7 @@ func (p *transposition) stripOf(spec Spec, width, c int, dAligned, sAligned bool
 	return t
 }
 
-// follow reports whether a block has whole lines of dst, and one begins where another ends.
+// follow reports whether a block has whole lines of dst that follow each other directly.
 func (p *transposition) follow(t *strip) bool {
 	a, b := p.inner(p.near), p.inner(0)
 	if t.tb < b.N || a.D != b.N || a.S < 0 {
@@ -308,7 +308,7 @@ func (p *transposition) follow(t *strip) bool {
 	return t.c == 0 || t.c == p.near || t.tc == 1 || a.N <= t.ta && p.inner(t.c).D == a.N*a.D
 }
 
-// count is how many elements there are.
+// count is the number of elements.
 func (p *problem) count() int64 {
 	n := int64(1)
 	for _, a := range p.axes {
@@ -317,8 +317,8 @@ func (p *problem) count() int64 {
 	return n
 }
 
-// aligned reports whether lines of one side, which lie along the given axis, begin on so
-// many elements.
+// aligned reports whether one side's lines, which run along the given axis, begin at multiples of
+// unit elements.
 func (p *problem) aligned(unit, base int64, along int, step func(axis) int64) bool {
 	sum := base
 	for i := range p.axes {

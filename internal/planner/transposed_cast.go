@@ -9,27 +9,27 @@ import (
 
 // Casts whose sides are dense along different axes: see source/cast_lines.h.
 
-// hasTransposedCast reports whether there is such a kernel between two widths. Others have squares
+// hasTransposedCast reports whether such a kernel exists for two widths. Other widths have squares
 // of more lines than a work-item reads, or are rare.
 func hasTransposedCast(dst, src uint8) bool {
 	return dst > 2 && dst <= 32 && src <= 32 && (dst > 4 || src > 4)
 }
 
-// shortTransposedCast is the least extent of either axis for which such a kernel is planned.
+// shortTransposedCast is the least extent of both axes for which such a kernel is planned.
 const shortTransposedCast = 8
 
 // transposedCastGain bounds the estimated cycles of such a kernel, as a share of the cycles of a
-// cast by elements, which has more blocks under way than the estimate assumes.
+// cast by elements, which has more blocks in flight than the estimate assumes.
 const transposedCastGain = .82
 
-// batchedCastGain is the same of matrices that follow each other: their blocks are full.
+// batchedCastGain is the same for matrices that follow each other: their blocks are full.
 const batchedCastGain = .95
 
-// spreads reports whether lines that begin anywhere are read by single words: see
+// spreads reports whether lines that begin anywhere are read as single words: see
 // source/cast_lines.h.
 func (s Spec) spreads() bool { return s.Form == TransposedCast && s.SrcBits == 32 }
 
-// turn sets turned, for the widths of the kernel for rows, if the cast is a transposition.
+// turn sets turned, with the widths of the kernel for rows, if the cast is a transposition.
 func (c *casting) turn() {
 	near := c.nearest()
 	a, b := c.inner(near), c.inner(0)
@@ -58,13 +58,13 @@ func (c *casting) turn() {
 	default:
 		c.turned = &transposition{c.clone(), near}
 		c.turned.sBits = int(c.rows.SrcBits)
-		if a.S < 0 { // before it is found out where lines begin
+		if a.S < 0 { // needed before the starts of lines are computed
 			c.turned.reverseAxis(near)
 		}
 	}
 }
 
-// form is the kernel of a form for the widths of the kernel for rows.
+// form is a form's kernel for the widths of the kernel for rows.
 func (c *casting) form(f Form) Spec {
 	spec := c.rows
 	spec.Form = f
@@ -113,7 +113,7 @@ func (c *casting) offerMatrices(best *offer) (offer, refusal) {
 	return c.offerTurned(spec, t.cost, func(k *parameters) error { return c.turned.planBatchedCast(k, spec, t) })
 }
 
-// unlike is why there is no transposition to compare others with.
+// unlike is the reason why there is no transposition to compare with.
 func (c *casting) unlike(best *offer) refusal {
 	switch {
 	case best.spec.Form == DenseCast:
@@ -126,7 +126,7 @@ func (c *casting) unlike(best *offer) refusal {
 	return ""
 }
 
-// offerTurned offers a transposition. Where one has no room, none has.
+// offerTurned offers a transposition. If one has no room for its parameters, none has.
 func (c *casting) offerTurned(spec Spec, e cost, plan func(k *parameters) error) (offer, refusal) {
 	return offer{spec, e.cycles(c.bytes), func(k *parameters) (Spec, error) {
 		if plan(k) != nil || !k.fits(spec) {
@@ -148,12 +148,12 @@ func (p *transposition) castCost(cast Spec) cost {
 	each := (p.count() + k.blocks - 1) / k.blocks
 	lines := min(max(each/b.N, 1), a.N) // of dst, in a block; neighbours are read from one sector
 	reads := touched(each/lines, lines*int64(p.sBits)/8, false)
-	// Of the kernel's instructions, as predicted for several shapes.
+	// Predicted from the kernel's instructions, for several shapes.
 	return cost{blocks: k.blocks, instructions: 50 + 186*each/1024, sectors: reads + touched(1, each*int64(p.dBits)/8, true)}
 }
 
-// transposedCastDefines are the macros of these kernels: a work-item reads PIECE_S bits of a line at
-// once.
+// transposedCastDefines are the macros of these kernels: a work-item reads PIECE_S bits of a line
+// at once.
 func transposedCastDefines(s Spec) []string {
 	piece := min(128, int(s.across())*int(s.SrcBits))
 	return append(unitDefines(s, piece),

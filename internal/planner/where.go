@@ -25,14 +25,14 @@ func blendDefines(s Spec) []string {
 	return []string{"COND_BITS " + strconv.Itoa(8*128/int(s.DstBits))}
 }
 
-// mostBlended is the width, in bits, of the widest elements of which a chunk has several
-// words of conditions.
+// mostBlended is the width, in bits, of the widest elements whose chunks have several words of
+// conditions.
 const mostBlended = 32
 
-// choosing is a where made ready for its forms: src is a.
+// choosing is a where prepared for its forms: src is a.
 type choosing struct {
 	*problem
-	b, cond *problem // with b and the condition in place of src
+	b, cond *problem // with b and the condition instead of src
 }
 
 // wherePlanners are the planners of a where.
@@ -44,8 +44,8 @@ var wherePlanners = []planner[*choosing]{
 	}},
 }
 
-// planWhere plans a where between layouts of one shape: of elements of 2 to 128 bits,
-// whose conditions are bytes.
+// planWhere plans a where between layouts of one shape: elements of 2 to 128 bits, conditions of
+// one byte.
 func (p *problem) planWhere(dst, cond, a, b layout.Layout, bits int) (Launch, error) {
 	p.sBits = bits
 	d, x, y, c := dst, a, b, cond
@@ -67,8 +67,8 @@ func (p *problem) toward(l *layout.Layout) *problem {
 	return q
 }
 
-// offerBlend offers chunks of rows that are dense in dst, and on the other sides dense or of one
-// element, and as long as a chunk.
+// offerBlend offers chunks of rows that are as long as a chunk, dense in dst, and dense or of one
+// element on the other sides.
 func (c *choosing) offerBlend() (offer, refusal) {
 	in := c.inner(0)
 	switch {
@@ -92,7 +92,7 @@ func (c *choosing) offerBlend() (offer, refusal) {
 	return laid(c.spec(Blend), &k, c.cut(c.spec(Blend), &k))
 }
 
-// rowRepeats is 1 if rows of a source have one element.
+// rowRepeats is 1 if a source's rows repeat one element.
 func rowRepeats(p *problem) uint32 {
 	if p.inner(0).S == 0 {
 		return 1
@@ -100,7 +100,7 @@ func rowRepeats(p *problem) uint32 {
 	return 0
 }
 
-// cut cuts the work into blocks, and adds what b's and cond's axes are.
+// cut divides the work into blocks, and adds the axes of b and cond.
 func (c *choosing) cut(spec Spec, k *parameters) error {
 	var b, cond parameters
 	for _, side := range []struct {
@@ -121,7 +121,7 @@ func (c *choosing) cut(spec Spec, k *parameters) error {
 	return nil
 }
 
-// cutSide cuts one side into blocks.
+// cutSide divides one side into blocks.
 func (c *choosing) cutSide(side *problem, spec Spec, k *parameters) error {
 	r := chunking{side}
 	switch {

@@ -22,7 +22,7 @@ func wordSpecs() []Spec {
 			if bits < 8 {
 				add(anywhere, bits, bits, cpu)
 			}
-			if bits == 1 { // rare: it has the general forms alone
+			if bits == 1 { // rare: only the general forms support it
 				continue
 			}
 			if !cpu || bits < 8 {
@@ -53,7 +53,7 @@ func wordSpecs() []Spec {
 	return all
 }
 
-// fillPlanners are the planners of a fill, and packPlanners those of a conversion by the low bits.
+// fillPlanners are the planners of a fill, and packPlanners of a conversion by the low bits.
 var (
 	fillPlanners = []planner[*problem]{
 		{"words", false, func(p *problem, _ *offer) (offer, refusal) { return p.offerWords() }},
@@ -79,10 +79,10 @@ func (p *problem) packed() (offer, refusal) {
 	return laid(spec, &k, err)
 }
 
-// chunking is a problem that is cut into words or chunks of runs, which are dense in dst.
+// chunking is a problem cut into words or chunks of runs, which are dense in dst.
 type chunking struct{ *problem }
 
-// choosePack picks the kernel for words of narrow elements.
+// choosePack chooses the kernel for words of narrow elements.
 func (p chunking) choosePack(k *parameters) (Spec, error) {
 	spec, in := p.spec(p.anywhere()), p.inner(0)
 	if p.dense() && p.sBits > 0 && !p.manyAxes {
@@ -120,9 +120,9 @@ func (p chunking) choosePack(k *parameters) (Spec, error) {
 	return spec, p.planChunks(k, per, p.takeRows(k, per))
 }
 
-// longRows reports whether rows are long enough for forms that look at their parts, and
-// not at elements, of which many are in a chunk below a byte. A gap behind rows in dst
-// makes small chunks of short ones, too.
+// longRows reports whether rows are long enough for forms that work with parts of rows instead of
+// elements, of which a chunk has many below a byte. A gap behind rows in dst makes chunks of short
+// rows small, too.
 func (p chunking) longRows() bool {
 	if p.spaced() {
 		return false
@@ -134,8 +134,8 @@ func (p chunking) longRows() bool {
 	return p.dBits < 8 || p.sBits < 8 || in.N >= 8 || len(p.axes) < 2 || p.inner(1).D != in.N
 }
 
-// spaced reports whether dst's rows are short and have gaps between them: storing their
-// elements one by one is cheaper on a GPU than merging the edges of so many chunks.
+// spaced reports whether dst's rows are short with gaps between them: on a GPU, storing their
+// elements one by one is cheaper than merging the edges of so many chunks.
 func (p *problem) spaced() bool {
 	if p.target.CPU || p.dBits < 8 || p.sBits > 0 && p.sBits != p.dBits || len(p.axes) < 2 {
 		return false
@@ -150,11 +150,11 @@ func (p *problem) spaced() bool {
 	return n < spacedElements
 }
 
-// spacedElements is from how many elements on chunks are cheaper, and spacedFill from how
-// many bytes on they are of fills, which read nothing.
+// spacedElements is the number of elements from which chunks are cheaper, and spacedFill the
+// number of bytes from which they are cheaper for fills, which read nothing.
 const spacedElements, spacedFill = 104, 32
 
-// anywhere is the form of words or chunks from elements anywhere.
+// anywhere is the form for words or chunks from elements anywhere.
 func (p chunking) anywhere() Form {
 	if p.target.CPU {
 		return Pack
@@ -162,8 +162,7 @@ func (p chunking) anywhere() Form {
 	return Gather
 }
 
-// planRows makes blocks of one dense row each, or of a part of one; false: there are
-// too many of them.
+// planRows makes blocks of one dense row each, or of a part of one; false: there are too many.
 func (p chunking) planRows(k *parameters) bool {
 	rows := parameters{flat: 1}
 	axes := p.innermostFirst()
@@ -175,8 +174,8 @@ func (p chunking) planRows(k *parameters) bool {
 	return true
 }
 
-// takeRun makes the run of at most the given number of axes, from the innermost one: of
-// as many as are dense in dst. It returns the others.
+// takeRun forms the run from at most the given number of axes, beginning with the innermost, that
+// are dense in dst. It returns the other axes.
 func (p chunking) takeRun(k *parameters, most int) (rest []axis) {
 	length, taken := int64(1), 0
 	for taken < most {
@@ -198,7 +197,7 @@ func (p chunking) takeRun(k *parameters, most int) (rest []axis) {
 	return p.innermostFirst()[min(taken, len(p.axes)):]
 }
 
-// phase is the slot, of so many in an item, in which runs begin at the most.
+// phase is the last of an item's per slots in which a run begins.
 func (p chunking) phase(per int64, rest []axis) int64 {
 	step := per
 	for _, a := range rest {
@@ -209,9 +208,9 @@ func (p chunking) phase(per int64, rest []axis) int64 {
 	return per - step + p.dBase%step
 }
 
-// takeRows makes the run for chunks of so many elements. Where they would have parts of
-// several rows, as rows have other lengths than whole chunks, these rows are one run, which
-// goes on as far as it can. It returns the other axes.
+// takeRows forms the run for chunks of per elements. If row lengths are not whole chunks, so that
+// chunks would have parts of several rows, these rows form one run, as long as possible. It
+// returns the other axes.
 func (p chunking) takeRows(k *parameters, per int64) (rest []axis) {
 	n := p.inner(0).N
 	if n > manyChunks*per || n%per == 0 && p.dBase%per == 0 {
@@ -220,11 +219,10 @@ func (p chunking) takeRows(k *parameters, per int64) (rest []axis) {
 	return p.takeRun(k, len(p.axes))
 }
 
-// manyChunks is from which number of chunks in a row its ends do not count.
+// manyChunks is the number of chunks in a row from which the cost of its ends is negligible.
 const manyChunks = 1 << 10
 
-// planChunks makes an item of each chunk, of so many elements, in the run that is there and
-// along the other axes.
+// planChunks makes an item of each chunk of per elements, in the run and along the other axes.
 func (p chunking) planChunks(k *parameters, per int64, rest []axis) error {
 	return p.cutChunks(k, per, p.chunksPerBlock(itemsPerBlock), rest)
 }
@@ -244,8 +242,8 @@ func (p chunking) cutChunks(k *parameters, per, block int64, rest []axis) error 
 	return k.cutItems(rest, block)
 }
 
-// chunksPerBlock is more than other items' number where enough blocks are left: what all
-// work-items do once a block counts. It is least where there are few.
+// chunksPerBlock is more than the usual number of items, if enough blocks remain: work that all
+// work-items do once per block costs time. It is least where there are few blocks.
 func (p chunking) chunksPerBlock(least int64) int64 {
 	block := least
 	for block < 4*itemsPerBlock && p.bytes/16/block >= 8*p.target.fewBlocks() {
@@ -254,8 +252,8 @@ func (p chunking) chunksPerBlock(least int64) int64 {
 	return block
 }
 
-// planWords makes an item of each span of words of dst. At most the given number
-// of axes, from the innermost one, makes up a run.
+// planWords makes an item of each span of words of dst. At most the given number of axes, from the
+// innermost one, forms a run.
 func (p chunking) planWords(k *parameters, most int, span int64) error {
 	rest := p.takeRun(k, most)
 	per := int64(32 / p.dBits)
@@ -281,5 +279,5 @@ func (k *parameters) cutSpans(spans, span, block int64, rest []axis) error {
 	return k.cutItems(rest, block)
 }
 
-// cpuWords is how many words a group of one work-item takes on.
+// cpuWords is the number of words that a group of one work-item processes.
 const cpuWords = 4 << 10
