@@ -72,7 +72,7 @@ var policy = map[string][]string{
 	"internal/gpu/gputest": {"layout", "device", "cpu", "internal/dl", "internal/egl", "internal/glcontext", "internal/gpu", "internal/race", "github.com/stretchr/testify"},
 	"internal/ptx":         {},
 	"internal/dry":         {"layout", "device", "internal/backend"},
-	"internal/cudasim":     {}, // builds the simulated driver, for tests
+	"internal/cudasim":     {"internal/dl"}, // builds the simulated driver, for tests
 	"internal/dl":          {"internal/quote", "github.com/ebitengine/purego"},
 	"internal/egl":         {"internal/dl"},
 	"internal/glcontext":   {"internal/dl"},

@@ -67,11 +67,11 @@ func (q *refQueue) tell(op string, by []layout.Index, wrong []int64) error {
 	if len(wrong) == 0 || q.dev.has("silent indices") {
 		return nil
 	}
-	x := by[slices.IndexFunc(by, func(x layout.Index) bool { return wrong[0] < -x.Extent || wrong[0] >= x.Extent })]
+	x := by[slices.IndexFunc(by, func(x layout.Index) bool { _, ok := x.Resolve(wrong[0]); return !ok })]
 	if q.dev.has("half an extent") {
 		x.Extent &= 1<<32 - 1
 	}
-	err := layout.Errorf(device.ErrInvalid, op, "%s", backend.OutOfRange(wrong[0], x.Extent))
+	err := layout.Errorf(device.ErrInvalid, op, "%s", backend.OutOfRange(wrong[0], backend.ToldExtent(&x)))
 	q.mu.Lock()
 	q.err = err
 	q.mu.Unlock()

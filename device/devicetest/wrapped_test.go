@@ -4,7 +4,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -17,7 +16,6 @@ import (
 	"github.com/restride/restride/cuda"
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/internal/cudasim"
-	"github.com/restride/restride/internal/dl"
 	"github.com/restride/restride/opencl"
 )
 
@@ -41,12 +39,8 @@ func (q wrappedQueue) Unwrap() device.Queue { return q.Queue }
 // openBackend opens the first device of a backend; without NVIDIA's driver, CUDA's is the
 // simulator's.
 func openBackend(t *testing.T, backend string) device.Device {
-	if backend == "cuda" && os.Getenv(cudasim.Variable) == "" {
-		if _, err := dl.Open("libcuda.so.1"); err != nil {
-			path, err := cudasim.Path()
-			Require(t, backend, err)
-			t.Setenv(cudasim.Variable, path)
-		}
+	if backend == "cuda" {
+		Require(t, backend, cudasim.Default())
 	}
 	dev, err := device.Open(backend)
 	Require(t, backend, err)

@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"sync"
+
+	"github.com/restride/restride/internal/dl"
 )
 
 // Variable names the library of the CUDA driver, for processes.
@@ -36,6 +38,22 @@ var Path = sync.OnceValues(func() (string, error) {
 	}
 	return filepath.Join(root, "build", "cuda-sim", "libcuda.so.1"), nil
 })
+
+// Default has the process use the simulator, unless Variable names a library or the system has
+// the driver's. It must come before the process's first use of CUDA.
+func Default() error {
+	if os.Getenv(Variable) != "" {
+		return nil
+	}
+	if _, err := dl.Open("libcuda.so.1"); err == nil {
+		return nil
+	}
+	path, err := Path()
+	if err != nil {
+		return err
+	}
+	return os.Setenv(Variable, path)
+}
 
 // root is the folder of the source tree, above the one that a test runs in.
 func root() (string, error) {
