@@ -87,16 +87,7 @@ func (s *Session) On(stream *tensor.Stream) (_ *Session, err error) {
 	}
 	for of, constants := range s.constants {
 		for _, c := range constants {
-			x, err := c.value.Retain()
-			if err == nil && c.value.Stream() != tensor.Host() {
-				err = x.Release()
-				if err == nil {
-					x, err = c.value.To(stream)
-				}
-				if err == nil {
-					err = tensor.Keep(x)
-				}
-			}
+			x, err := constantOn(stream, c.value)
 			if err != nil {
 				return nil, err
 			}
@@ -104,6 +95,19 @@ func (s *Session) On(stream *tensor.Stream) (_ *Session, err error) {
 		}
 	}
 	return other, nil
+}
+
+// constantOn returns a reference to a constant for a session on another stream, in no scope.
+// Those on the host stay there.
+func constantOn(s *tensor.Stream, x *tensor.Tensor) (*tensor.Tensor, error) {
+	if x.Stream() == tensor.Host() {
+		return x.Retain()
+	}
+	y, err := x.To(s)
+	if err != nil {
+		return nil, err
+	}
+	return y, tensor.Keep(y)
 }
 
 // Close releases the session's constants and, with the last session of the model, what
