@@ -174,8 +174,8 @@ func (f *fields) moved(x uint64) uint64 {
 	return x&c.keep | x&^c.keep>>(c.by&63)
 }
 
-// groups returns how many groups of eight of n fields may be read and written as words of 8 bytes,
-// each of which holds all bits of its group, before either side's end.
+// groups returns how many groups of eight of n fields may be read and written as words of 8 bytes
+// before either side's end: a word must hold all bits of its group.
 func (f *fields) groups(d, s, n, dEnd, sEnd int64) int64 {
 	if !f.near || d&7+7*f.dStep+f.width > 64 || s&7+7*f.sStep+f.width > 64 {
 		return 0
@@ -245,8 +245,8 @@ func spanBits(src unsafe.Pointer, at, n, end int64) uint64 {
 	return v
 }
 
-// putSpan sets those of n bits at any bit position that mask selects. This goroutine owns the
-// memory up to byte end.
+// putSpan sets the bits that mask selects, among n bits at any bit position. This goroutine owns
+// the memory up to byte end.
 func putSpan(dst unsafe.Pointer, at int64, v, mask uint64, n, end int64) {
 	v &= mask
 	p, shift := at>>3, uint(at&7)

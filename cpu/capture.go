@@ -73,7 +73,7 @@ type replay struct {
 func (q *queue) Capture(f func() error) (r device.Replay, err error) {
 	const op = "Capture"
 	if f == nil {
-		return nil, layout.Errorf(device.ErrInvalid, op, "there is no function whose work to record")
+		return nil, layout.Errorf(device.ErrInvalid, op, "the function is nil")
 	}
 	if err := q.begin(op); err != nil {
 		return nil, err

@@ -132,7 +132,7 @@ func (r *denseRows) block(j *job) {
 }
 
 // fewRuns reports whether, without kernels, rows are better written in sequence: from a few runs
-// of the source, in each of which the next row is the nearest.
+// of the source, where the next row of each run is the nearest.
 func (p *pair) fewRuns(near int) bool {
 	return kernels.Move == nil && near == p.rank-3 && p.axes[p.rank-2].N <= 16
 }

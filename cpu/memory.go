@@ -153,9 +153,9 @@ func (m *memory) statBytes() int64 {
 // ensure that their elements do not overlap.
 func Wrap(b []byte) device.Buffer { return WrapFor(b, nil) }
 
-// WrapFor is Wrap for memory whose owner must know when it is no longer used: done is
-// called once, either by Free, or in its own goroutine after the last call that was using the
-// memory at that time.
+// WrapFor is Wrap for memory whose owner must know when its use ends: done is called once,
+// either by Free, or in its own goroutine after the last call that was using the memory at that
+// time.
 func WrapFor(b []byte, done func()) device.Buffer {
 	w := &byteBuffer{}
 	w.done = done
@@ -208,8 +208,8 @@ type block struct {
 
 const cacheLine = 64
 
-// newBlock allocates a large block from the system, on huge pages, which save TLB entries; small
-// blocks, and all blocks where there are no huge pages, are from Go's heap.
+// newBlock allocates a large block from the system, on huge pages, which save TLB entries. Small
+// blocks are from Go's heap, and so are all blocks on systems without huge pages.
 func newBlock(size int64) (block, error) {
 	if size < hugemem.Page {
 		return makeBlock(size), nil

@@ -23,7 +23,7 @@ type pairing struct {
 	halves int
 	back   bool  // high halves come first
 	odd    bool  // the first nibble is in a high half
-	high   int64 // distance in the buffer from the bytes of low halves to those of high halves
+	high   int64 // distance in the buffer from bytes of low halves to bytes of high halves
 	group  int64 // see groups
 }
 
@@ -102,7 +102,7 @@ func (b *unpackedBlocks) pairedBytes(work *unpackedWork) {
 	n := b.rank
 	if p.group > 0 {
 		// In the second buffer neighbours of the destination are together, in groups that
-		// fill a vector with those of the other axes.
+		// fill a vector together with the other axes' elements.
 		g, step := p.group, p.group
 		for i := 1; i < n; i++ {
 			ms[i] = step

@@ -13,8 +13,8 @@ func (d *definition) axes(dst []int, axes []int64, rank int) ([]int, error) {
 }
 
 // axis resolves an axis that may count from the end. It refuses an axis beyond last or
-// before the first. ONNX's text lets all operators count from the end from opset 11 on; its
-// reference does so in all versions, except for Flatten, whose text and checks give a range.
+// before the first. ONNX's text lets operators count from the end from opset 11 on, and exporters
+// write such axes for older ones, too. Only Flatten's older text gives a range.
 func (d *definition) axis(axis int64, rank, last int) (int, error) {
 	low := -int64(rank)
 	if d.since < 11 && d.op == "Flatten" {

@@ -92,7 +92,8 @@ func (r *run) giveUp(slot int) error {
 	return v.Release()
 }
 
-// letGo releases the remaining inputs that were given away, and copies of outputs.
+// letGo releases the remaining inputs that were given away, copies of outputs, and the memory
+// for outputs.
 func (r *run) letGo() error {
 	var errs []error
 	for _, slot := range r.given {
@@ -103,5 +104,5 @@ func (r *run) letGo() error {
 		errs = release(errs, x)
 	}
 	r.given, r.copies = r.given[:0], nil
-	return errors.Join(errs...)
+	return errors.Join(append(errs, r.unname())...)
 }

@@ -125,15 +125,12 @@ func (e *explainer) step(x *explained, st *step) error {
 			n.Outcome, n.Why, n.Bytes, n.Runtime = IsConstant, whyFolded, 0, 0
 		}
 	}
-	if n.Outcome == IsCopy && overwrites[st.d.op] && slices.Contains(st.given, st.in[0]) {
+	if n.Outcome == IsCopy && st.d.overwrites && slices.Contains(st.given, st.in[0]) {
 		n.Why += "; only the updates are written, in place, if input " + quote.Name(x.inputOf(st.in[0])) + " is given away (Donate)"
 	}
 	x.put(st, outs)
 	return e.note(n)
 }
-
-// overwrites are the operators that write into input 0 if nothing else needs it.
-var overwrites = words("Scatter ScatterElements ScatterND TensorScatter")
 
 // inputOf returns the name of the input in a slot.
 func (x *explained) inputOf(slot int) string {

@@ -32,37 +32,33 @@ func (p *program) name(r *run, options []RunOption) error {
 	clear(r.into)
 	for _, o := range options {
 		i := slices.IndexFunc(p.outputs, func(out port) bool { return out.name == o.output })
-		fail := func(kind error, format string, args ...any) error {
-			return errors.Join(layout.Errorf(kind, op, "the memory for output "+quote.Name(o.output)+" "+format, args...), r.unname())
+		fail := func(format string, args ...any) error {
+			return layout.Errorf(device.ErrInvalid, op, "the memory for output "+quote.Name(o.output)+" "+format, args...)
 		}
 		switch {
 		case i < 0:
-			names := make([]string, len(p.outputs))
-			for k := range p.outputs {
-				names[k] = p.outputs[k].name
-			}
-			return errors.Join(layout.Errorf(device.ErrInvalid, op, "the graph has no output %s; it has %s", quote.Name(o.output), listed(names)), r.unname())
+			return layout.Errorf(device.ErrInvalid, op, "the graph has no output %s; it has %s", quote.Name(o.output), listedPorts(p.outputs))
 		case o.x == nil:
-			return fail(device.ErrInvalid, "is nil")
+			return fail("is nil")
 		case r.into[i] != nil:
-			return fail(device.ErrInvalid, "is named twice")
+			return fail("is named twice")
 		case o.x.Stream() != r.call.far:
-			return fail(device.ErrInvalid, "is not on the session's stream")
+			return fail("is not on the session's stream")
 		case !p.outputs[i].accepts(o.x, true):
-			return fail(device.ErrInvalid, "is %s; the graph declares %v", describe(o.x), p.outputs[i].typ)
+			return fail("is %s; the graph declares %v", describe(o.x), p.outputs[i].typ)
 		}
 		l := o.x.Layout()
 		if l.SelfOverlaps() {
-			return fail(device.ErrInvalid, "has elements that share positions: %v", l)
+			return fail("has elements that share positions: %v", l)
 		}
 		for k, other := range r.into {
 			if other != nil && meets(other, o.x) {
-				return fail(device.ErrInvalid, "overlaps that for output %s", quote.Name(p.outputs[k].name))
+				return fail("overlaps that for output %s", quote.Name(p.outputs[k].name))
 			}
 		}
 		x, err := o.x.Retain()
 		if err != nil {
-			return fail(device.ErrInvalid, "has been released")
+			return fail("has been released")
 		}
 		r.into[i] = x
 	}
@@ -99,9 +95,9 @@ func lies(a, b *tensor.Tensor) bool {
 
 // aim lets a step write to the caller's memory for its output.
 func (r *run) aim(p *program, i int) {
-	c := &r.call
+	c, out := &r.call, p.steps[i].out
 	for k, x := range r.into {
-		if x == nil || !p.outputs[k].made || p.outputs[k].slot != p.steps[i].out[0] {
+		if x == nil || len(out) == 0 || p.outputs[k].slot != out[0] {
 			continue
 		}
 		c.into = x
@@ -217,7 +213,7 @@ func (r *run) place(port *port, v Value, to *tensor.Tensor) (Value, error) {
 		return nil, layout.Named("output "+quote.Name(port.name), err)
 	}
 	if hook := r.call.hook; hook != nil {
-		n := NodeReport{Op: "Into", OutputInfo: infoOf(port.name, to), Why: "copied to the memory that the caller named"}
+		n := NodeReport{Index: -1, Op: "Into", OutputInfo: infoOf(port.name, to), Why: "copied to the memory that the caller named"}
 		n.Kind = tensor.Copy
 		n.Bytes, _ = to.Shape().Bytes(to.DType()) // it exists: no overflow
 		r.call.profile.end(began, &n)

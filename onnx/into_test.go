@@ -104,6 +104,27 @@ func TestTwoOutputsInOneMemory(t *testing.T) {
 	require.Equal(t, []int32{3, 4, 1, 2}, got)
 }
 
+// A node without outputs has none in the caller's memory. What its nodes do not write there is
+// copied, and reported as no node of the file.
+func TestBugIntoBesideNodeWithoutOutputs(t *testing.T) {
+	s := open(t)
+	m := graphOf(layout.Float32, model.Node{OpType: "Mystery", Inputs: []string{"x"}}, node("Transpose", "y", []string{"x"}))
+	sess, err := onnx.NewSession(s, m, onnx.WithOperators(lone{op: "Mystery", is: &onnx.Operator{Run: func(*onnx.Call) error { return nil }}}))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, sess.Close()) }()
+	var last onnx.NodeReport
+	sess.OnNode(func(n onnx.NodeReport) { last = n })
+	x, y := held(t)(tensor.FromSlice(s, []float32{1, 2, 3, 4}, 2, 2)), held(t)(tensor.New(s, layout.Float32, 2, 2))
+	out, err := sess.Run(t.Context(), onnx.Values{"x": x}, onnx.Into("y", y))
+	require.NoError(t, err)
+	require.NoError(t, out.Release())
+	got, err := tensor.Values[float32](y)
+	require.NoError(t, err)
+	require.Equal(t, []float32{1, 3, 2, 4}, got)
+	require.Equal(t, -1, last.Index)
+	require.Equal(t, "Into", last.Op)
+}
+
 const side = 4
 
 // squares is a random model of matrices of one shape, whose values may be each other's

@@ -6,11 +6,11 @@ import (
 )
 
 func init() {
-	gather := definition{inputs: arity{2, 2}, attrs: []string{"axis"}, single: 1 << 1, dataFirst: true, late: true, prepare: prepareGather("axis", gatherOf)}
+	gather := definition{inputs: arity{2, 2}, attrs: []string{"axis"}, single: 1 << 1, dataFirst: true, prepare: prepareGather("axis", gatherOf)}
 	register("Gather", gather.versions(change{1, types5}, change{11, types5}, change{13, types13}))
-	along := definition{inputs: arity{2, 2}, attrs: []string{"axis"}, dataFirst: true, late: true, prepare: prepareGather("axis", gatherElements)}
+	along := definition{inputs: arity{2, 2}, attrs: []string{"axis"}, dataFirst: true, prepare: prepareGather("axis", gatherElements)}
 	register("GatherElements", along.versions(change{11, types5}, change{13, types13}))
-	nd11 := definition{inputs: arity{2, 2}, dataFirst: true, late: true, prepare: prepareGather("batch_dims", gatherND)}
+	nd11 := definition{inputs: arity{2, 2}, dataFirst: true, prepare: prepareGather("batch_dims", gatherND)}
 	nd12 := nd11
 	nd12.attrs = []string{"batch_dims"}
 	register("GatherND", nd11.versions(change{11, types5}), nd12.versions(change{12, types5}, change{13, types13}))

@@ -11,12 +11,12 @@ import (
 )
 
 func init() {
-	along := definition{inputs: arity{3, 3}, attrs: []string{"axis"}, dataFirst: true, late: true, prepare: prepareScatterElements}
+	along := definition{inputs: arity{3, 3}, attrs: []string{"axis"}, dataFirst: true, overwrites: true, prepare: prepareScatterElements}
 	alongReduced := along
 	alongReduced.attrs = []string{"axis", "reduction"}
 	register("Scatter", along.versions(change{9, types5}))
 	register("ScatterElements", along.versions(change{11, types5}, change{13, types13}), alongReduced.versions(change{16, types13}, change{18, types13}))
-	nd := definition{inputs: arity{3, 3}, dataFirst: true, late: true, prepare: prepareScatterND}
+	nd := definition{inputs: arity{3, 3}, dataFirst: true, overwrites: true, prepare: prepareScatterND}
 	ndReduced := nd
 	ndReduced.attrs = []string{"reduction"}
 	register("ScatterND", nd.versions(change{11, types5}, change{13, types13}), ndReduced.versions(change{16, types13}, change{18, types13}))

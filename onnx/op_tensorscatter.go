@@ -10,7 +10,7 @@ import (
 )
 
 func init() {
-	d := definition{inputs: arity{2, 3}, either: 1 << 2, dataFirst: true, late: true, attrs: []string{"mode", "axis"}, prepare: prepareTensorScatter}
+	d := definition{inputs: arity{2, 3}, either: 1 << 2, dataFirst: true, overwrites: true, attrs: []string{"mode", "axis"}, prepare: prepareTensorScatter}
 	register("TensorScatter", d.versions(change{24, types24}))
 }
 
@@ -42,8 +42,12 @@ func prepareTensorScatter(d *definition, attrs Attrs) (kernel, error) {
 			return err
 		}
 		if mode == "linear" && c.has(2) && update.Count() > 0 {
-			if where, err := c.tensor(2, "write_indices"); err != nil || where.Stream() != tensor.Host() {
-				return c.tensorScatterAt(update, where, at, err)
+			where, err := c.tensor(2, "write_indices")
+			if err != nil {
+				return err
+			}
+			if where.Stream() != tensor.Host() {
+				return c.tensorScatterAt(update, where, at)
 			}
 		}
 		var indices []int64
@@ -66,10 +70,7 @@ func prepareTensorScatter(d *definition, attrs Attrs) (kernel, error) {
 
 // tensorScatterAt is tensorScatter with linear indices on the device, which the host does
 // not read.
-func (c *call) tensorScatterAt(update, indices *tensor.Tensor, at int, err error) error {
-	if err != nil {
-		return err
-	}
+func (c *call) tensorScatterAt(update, indices *tensor.Tensor, at int) error {
 	if indices.DType() != layout.Int64 {
 		return c.d.invalid("write_indices is %v; it must be int64", indices.DType())
 	}

@@ -49,14 +49,14 @@ type definition struct {
 	// single is the set of inputs that are read on the host if they are one-element
 	// constants.
 	single uint
-	// late: an index out of range may be detected after the call.
-	late bool
 	// either is the set of inputs that are read wherever they are: on the host if they are
 	// constants or are computed there in any case.
 	either uint
 	// dataFirst: the other inputs only select elements of input 0. If they are on the host,
 	// input 0 is not moved there.
 	dataFirst bool
+	// overwrites: it writes into input 0 instead of a copy if nothing else needs that.
+	overwrites bool
 	// shapeOnly: no element of the input is read.
 	shapeOnly bool
 	// arithmetic: the operator runs on the host only, on tensors of few elements.

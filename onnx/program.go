@@ -2,10 +2,14 @@ package onnx
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
 
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/quote"
+	"github.com/restride/restride/layout"
 	"github.com/restride/restride/onnx/model"
 	"github.com/restride/restride/tensor"
 )
@@ -170,4 +174,74 @@ func (p *program) close() error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// checkInput refuses a name that is not an input.
+func (p *program) checkInput(op, name string) error {
+	for _, in := range p.inputs {
+		if in.name == name {
+			return nil
+		}
+	}
+	return layout.Errorf(device.ErrInvalid, op, "the graph has no input %s; it has %s", quote.Name(name), listedPorts(p.inputs))
+}
+
+// listedPorts lists the names of inputs or outputs for an error.
+func listedPorts(ports []port) string {
+	names := make([]string, len(ports))
+	for i := range ports {
+		names[i] = ports[i].name
+	}
+	return listed(names)
+}
+
+// accepts reports whether a value matches the declared type, as far as that goes, and the
+// declared extents if extents is set.
+func (p *port) accepts(v Value, extents bool) bool {
+	switch v := v.(type) {
+	case *tensor.Tensor:
+		if !isOf(&p.typ, model.TensorType, v.DType()) {
+			return false
+		}
+		var few [8]int64
+		return !extents || fits(&p.typ, v.AppendDims(few[:0]))
+	case *Sequence:
+		return isOf(&p.typ, model.SequenceType, v.Elem)
+	case *Optional:
+		return isOf(&p.typ, model.OptionalType, v.Elem)
+	}
+	return false
+}
+
+// isOf reports whether a declared type allows values of a kind and element
+// type.
+func isOf(t *model.Type, kind model.TypeKind, elem layout.DType) bool {
+	want := elemOf(t)
+	return t.Kind == model.UnknownType || t.Kind == kind && (want == layout.Invalid || want == elem)
+}
+
+// fits reports whether a tensor's declared type allows these extents.
+func fits(t *model.Type, dims []int64) bool {
+	if !t.HasShape {
+		return true
+	}
+	if len(dims) != len(t.Dims) {
+		return false
+	}
+	for i := range dims {
+		if want := t.Dims[i].Value; want >= 0 && want != dims[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// fail adds the node's name to an error.
+func (st *step) fail(err error) error {
+	return fmt.Errorf("%s: %w", nodeLabel(st.index, st.d.op, st.name), err)
+}
+
+// String names the node and its operator, for late errors.
+func (st *step) String() string {
+	return nodeLabel(st.index, st.d.op, st.name) + ": " + st.d.name
 }

@@ -13,7 +13,7 @@ type NodeReport struct {
 	// Graph is empty for the model's graph. For the graph of an If it is the path of nodes
 	// and attributes, as in Explained.
 	Graph      string
-	Index      int          // in the file's list of nodes
+	Index      int          // in the file's list of nodes; -1: the copy of an output (Into)
 	Name       string       // the node's name; may be empty
 	Op         string       // "Reshape-14"
 	OutputInfo              // first output

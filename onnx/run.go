@@ -47,19 +47,18 @@ func (r *run) begin(ctx context.Context, s *Session, far *tensor.Stream, hook *f
 }
 
 // run runs the graph. r already has the constants.
-func (p *program) run(r *run, inputs Values, options []RunOption) (_ Values, err error) {
+func (p *program) run(r *run, inputs Values, options []RunOption) (Values, error) {
 	if err := p.bind(r, inputs); err != nil {
 		return nil, err
 	}
 	if len(options) > 0 {
 		if err := p.name(r, options); err != nil {
-			return nil, err
+			return nil, errors.Join(err, r.unname())
 		}
-		defer func() { err = errors.Join(err, r.unname()) }()
 	}
 	if len(r.given) > 0 {
 		if err := p.own(r, inputs); err != nil {
-			return nil, err
+			return nil, errors.Join(err, r.unname())
 		}
 	}
 	c := &r.call
@@ -132,19 +131,19 @@ func (r *run) do(p *program, i int) error {
 	return errors.Join(errs...)
 }
 
-// runNamed runs the kernel of a step, and attaches the node's name to errors that come
+// runNamed runs the kernel of a step, and names the node in errors of its indices that come
 // late.
 func (c *call) runNamed(st *step) error {
-	if !st.d.late || c.session.names == nil || c.dry() || c.captures {
+	if !st.d.dataFirst || c.session.attributor == nil || c.dry() || c.captures {
 		return c.run(st.kernel)
 	}
-	names := c.session.names
-	before := names.Position()
+	attributor := c.session.attributor
+	before := attributor.Position()
 	if err := c.run(st.kernel); err != nil {
 		return err
 	}
 	if y, ok := c.out[0].(*tensor.Tensor); ok && y.Stream() == c.session.stream {
-		names.Attribute(y.Buffer(), before, st)
+		attributor.Attribute(y.Buffer(), before, st)
 	}
 	return nil
 }

@@ -3,11 +3,9 @@ package onnx
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync/atomic"
 
 	"github.com/restride/restride/device"
-	"github.com/restride/restride/internal/quote"
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/onnx/model"
 	"github.com/restride/restride/tensor"
@@ -17,12 +15,13 @@ import (
 // attributes read and the constants loaded. Shapes, axes and the arithmetic on them stay on
 // the host, on any device. Run may be called from many goroutines.
 type Session struct {
-	program   *program
-	stream    *tensor.Stream
-	names     device.Attributor   // of the stream's queue; nil: no late errors
-	constants map[*program][]held // of the graph, and of graphs in its nodes
-	hook      atomic.Pointer[func(NodeReport)]
-	closed    atomic.Bool
+	program *program
+	stream  *tensor.Stream
+	// attributor is the stream's queue, if errors of its work come late.
+	attributor device.Attributor
+	constants  map[*program][]held // of the graph, and of graphs in its nodes
+	hook       atomic.Pointer[func(NodeReport)]
+	closed     atomic.Bool
 }
 
 // NewSession prepares a model to run on a stream. Unsupported operators give a
@@ -47,17 +46,17 @@ func NewSession(s *tensor.Stream, m *model.Model, options ...Option) (*Session, 
 		return nil, errors.Join(err, p.close())
 	}
 	p.sessions.Store(1)
-	sess := open(p, s)
+	sess := newSession(p, s)
 	for each := range p.all {
 		sess.constants[each], each.constants = each.constants, nil
 	}
 	return sess, nil
 }
 
-// open returns a session without constants.
-func open(p *program, s *tensor.Stream) *Session {
-	names, _ := device.As[device.Attributor](s.Queue())
-	return &Session{program: p, stream: s, names: names, constants: map[*program][]held{}}
+// newSession returns a session without constants.
+func newSession(p *program, s *tensor.Stream) *Session {
+	attributor, _ := device.As[device.Attributor](s.Queue())
+	return &Session{program: p, stream: s, attributor: attributor, constants: map[*program][]held{}}
 }
 
 // On returns a session of the same model on another stream. The sessions share the compiled
@@ -76,7 +75,7 @@ func (s *Session) On(stream *tensor.Stream) (_ *Session, err error) {
 	case !s.program.join():
 		return nil, layout.Named(op, device.ErrClosed)
 	}
-	other := open(s.program, stream)
+	other := newSession(s.program, stream)
 	defer func() {
 		if err != nil {
 			err = errors.Join(layout.Named(op, err), other.Close())
@@ -189,66 +188,4 @@ func (s *Session) start(ctx context.Context, inputs Values, options []RunOption,
 		r.values[c.slot] = c.value
 	}
 	return s.program.run(r, inputs, options)
-}
-
-// checkInput refuses a name that is not an input.
-func (p *program) checkInput(op, name string) error {
-	names := make([]string, len(p.inputs))
-	for i, in := range p.inputs {
-		if names[i] = in.name; in.name == name {
-			return nil
-		}
-	}
-	return layout.Errorf(device.ErrInvalid, op, "the graph has no input %s; it has %s", quote.Name(name), listed(names))
-}
-
-// accepts reports whether a value matches the declared type, as far as that goes, and the
-// declared extents if extents is set.
-func (p *port) accepts(v Value, extents bool) bool {
-	switch v := v.(type) {
-	case *tensor.Tensor:
-		if !isOf(&p.typ, model.TensorType, v.DType()) {
-			return false
-		}
-		var few [8]int64
-		return !extents || fits(&p.typ, v.AppendDims(few[:0]))
-	case *Sequence:
-		return isOf(&p.typ, model.SequenceType, v.Elem)
-	case *Optional:
-		return isOf(&p.typ, model.OptionalType, v.Elem)
-	}
-	return false
-}
-
-// isOf reports whether a declared type allows values of a kind and element
-// type.
-func isOf(t *model.Type, kind model.TypeKind, elem layout.DType) bool {
-	want := elemOf(t)
-	return t.Kind == model.UnknownType || t.Kind == kind && (want == layout.Invalid || want == elem)
-}
-
-// fits reports whether a tensor's declared type allows these extents.
-func fits(t *model.Type, dims []int64) bool {
-	if !t.HasShape {
-		return true
-	}
-	if len(dims) != len(t.Dims) {
-		return false
-	}
-	for i := range dims {
-		if want := t.Dims[i].Value; want >= 0 && want != dims[i] {
-			return false
-		}
-	}
-	return true
-}
-
-// fail adds the node's name to an error.
-func (st *step) fail(err error) error {
-	return fmt.Errorf("%s: %w", nodeLabel(st.index, st.d.op, st.name), err)
-}
-
-// String names the node and its operator, for late errors.
-func (st *step) String() string {
-	return nodeLabel(st.index, st.d.op, st.name) + ": " + st.d.name
 }

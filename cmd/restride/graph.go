@@ -312,7 +312,7 @@ func splitInput(given string, inputs []model.ValueInfo) (in model.ValueInfo, fil
 	return in, "", wrongf("--input %q: the model has no input of that name%s; %s", given, nearest.Meant(given[:strings.LastIndex(given, "=")], known), listed("its inputs", known))
 }
 
-// parseDims parses the extents of named axes, each of which some input must have.
+// parseDims parses the extents of named axes. Each axis must belong to some input.
 func parseDims(flags []string, inputs []model.ValueInfo) (map[string]int64, error) {
 	dims := map[string]int64{}
 	for _, d := range flags {

@@ -47,7 +47,7 @@ type weightReport struct {
 	// Earlier: an earlier run has written it.
 	Earlier bool `json:"earlier,omitempty"`
 	// Back is "same" if converting back gives the source ("can be" in a dry run), or the
-	// reason why there is no way back; only with --verify.
+	// reason why it cannot be converted back; only with --verify.
 	Back string `json:"back,omitempty"`
 }
 

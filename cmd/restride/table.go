@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// table is rows of cells, the last of which is a text. On a terminal it is at most as wide as the
-// terminal; elsewhere each row is one line with complete cells.
+// table is rows of cells; the last cell of a row is text. On a terminal the table is at most as
+// wide as the terminal; elsewhere each row is one line with complete cells.
 type table struct {
 	head     []string
 	flexible []int // columns of names, which may be shortened

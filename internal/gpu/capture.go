@@ -71,7 +71,7 @@ func (q *Queue) Capture(f func() error) (device.Replay, error) {
 		return nil, layout.Errorf(device.ErrUnsupported, "Capture", "%s does not replay work", q.dev.Info().ID())
 	}
 	if f == nil {
-		return nil, layout.Errorf(device.ErrInvalid, "Capture", "there is no function whose work to record")
+		return nil, layout.Errorf(device.ErrInvalid, "Capture", "the function is nil")
 	}
 	if err := q.begin("Capture"); err != nil {
 		return nil, err
