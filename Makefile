@@ -91,7 +91,7 @@ repack-speed:
 # Generated files: the protobuf code (needs protoc: Debian's protobuf-compiler), the example
 # model, the assembly for processors, the kernels for CUDA, and for the command the licences of
 # linked modules and docs/cli.md.
-generate: ptx
+generate: ptx gpu-model
 	$(GO) generate ./internal/simd
 	$(GO) generate ./internal/onnxpb
 	$(GO) run ./examples/attention examples/attention/attention.onnx
