@@ -40,6 +40,8 @@ type call struct {
 	depth    int              // nesting depth of the pendings that became parts
 	forced   int64            // bytes of pendings that had to be assembled first
 	put      int64            // bytes of elements written at indices
+	// collected is the number of bytes of outputs put together from those of iterations.
+	collected int64
 	// compacted is the number of operand bytes made contiguous for an engine.
 	compacted int64
 }
@@ -99,7 +101,7 @@ func (d *definition) compile(attrs Attrs) (kernel, error) {
 // run checks the inputs and runs the kernel.
 func (c *call) run(k kernel) error {
 	d := c.d
-	c.x, c.sent, c.fetched, c.parts, c.depth, c.forced, c.put, c.compacted = nil, 0, 0, 0, 0, 0, 0, 0
+	c.x, c.sent, c.fetched, c.parts, c.depth, c.forced, c.put, c.collected, c.compacted = nil, 0, 0, 0, 0, 0, 0, 0, 0
 	if len(c.in) < d.inputs.min || len(c.in) > d.inputs.max {
 		return d.invalid("%d inputs are given; it takes %v", len(c.in), d.inputs)
 	}
@@ -155,14 +157,16 @@ func (c *call) take(bytes int64) error {
 	return err
 }
 
-// checkFirst checks the type of the input that has the operator's type. Only Identity
-// accepts values that are not tensors.
+// checkFirst checks the type of the input that has the operator's type.
 func (c *call) checkFirst() error {
 	switch v := c.in[c.d.typed].(type) {
 	case *tensor.Tensor:
 		c.x = v
 		if c.d.host&1 == 1 {
 			return nil // a shape: its reader checks it
+		}
+		if c.d.types == 0 {
+			return c.d.invalid("%s is given; %v is needed", describe(v), c.d.containers)
 		}
 		return c.d.checkType(v.DType())
 	case *pending:
@@ -175,8 +179,7 @@ func (c *call) checkFirst() error {
 	return c.d.invalid("%s is given; a tensor is needed", describe(c.in[c.d.typed]))
 }
 
-// checkContainer checks a sequence or an optional. Where ONNX allows them, the types of
-// their tensors are those of opset 5.
+// checkContainer checks a sequence or an optional.
 func (d *definition) checkContainer(kind containers, v Value) error {
 	if d.containers&kind == 0 {
 		for _, later := range operators[d.op] {
@@ -184,10 +187,17 @@ func (d *definition) checkContainer(kind containers, v Value) error {
 				return d.invalid("%s is not allowed; %s allows it from opset %d", describe(v), d.op, later.since)
 			}
 		}
-		return d.invalid("%s is given; a tensor is needed", describe(v))
+		needed := "a tensor"
+		if d.types == 0 {
+			needed = d.containers.String()
+		}
+		return d.invalid("%s is given; %s is needed", describe(v), needed)
 	}
-	elem := elemOfValue(v)
-	if !types5.has(elem) {
+	elem, held := elemOfValue(v), d.held
+	if held == 0 {
+		held = types5
+	}
+	if !held.has(elem) {
 		return d.invalid("%s is not allowed: of element type %v ONNX takes tensors only", describe(v), elem)
 	}
 	if !holds(v, elem) {

@@ -1,7 +1,6 @@
 package onnx
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -20,15 +19,24 @@ type compiler struct {
 	// explains: the session is not meant to run. Nodes that cannot run are opaque, and only
 	// constants that the host reads are loaded.
 	explains bool
+	// probes: only the places of values are wanted, not a program.
+	probes   bool
 	provider Provider              // nil: none
 	declared map[string]model.Type // types of the graph's values, for a provider
 	depth    int                   // nesting depth of the graph
-	lacking  []string              // operators missing in nested graphs, one entry per node
-	nodes    []*unit               // in execution order
-	maker    map[string]*unit      // the node that makes each value
-	uses     map[string][]use
-	slots    map[string]int
-	large    map[string]bool // constants of more elements than the host computes with
+	inlined  *int                  // number of nodes of functions, in all graphs
+	// hosted are inputs that are on the host in each call of a graph in a node, and wanted
+	// its outputs that are read there.
+	hosted, wanted map[string]bool
+	functions      map[callee]*model.Function
+	taken          map[string]bool  // see allNames
+	lacking        []string         // operators missing in nested graphs, one entry per node
+	nodes          []*unit          // in execution order
+	maker          map[string]*unit // the node that makes each value
+	uses           map[string][]use
+	slots          map[string]int
+	large          map[string]bool // constants of more elements than the host computes with
+	few            map[string]bool // constants of at most fewHanded elements
 	// hostSlots are the slots of the host's copies of constants that are also on the
 	// device.
 	hostSlots map[string]int
@@ -37,18 +45,23 @@ type compiler struct {
 // unit is a node before it becomes a step.
 type unit struct {
 	node     *model.Node
-	index    int // in the file's list of nodes
+	index    int          // in the file's list of nodes
+	path     string       // of a function's node: the node that calls it
+	model    *model.Model // with the opsets that apply to the node
+	depth    int          // of calls of functions
 	in       []string
 	outs     []string // "": not wanted
 	d        *definition
 	kernel   kernel        // or, if it has no inputs:
 	constant *model.Tensor // its output
 	single   uint          // inputs: see markSingles
+	handed   uint          // inputs: constants that graphs of the node have copies of
 	host     bool          // its output is wanted on the host, or is made there anyway
 	missing  string        // its operator's name, if nothing here runs it
 	trouble  error         // why it is opaque, though its operator is known
 	captured []string      // by its bodies: they are its last inputs
 	engine   *foreign      // runs the node
+	control  *control      // runs graphs of the node
 	group    []int         // nodes of the file that it replaces, if the engine runs them whole
 
 	next int  // while sorting: the next input to visit
@@ -57,15 +70,26 @@ type unit struct {
 
 // use is one input of a unit; a nil unit stands for the graph's output.
 type use struct {
-	unit  *unit
-	input int
+	unit   *unit
+	input  int
+	onHost bool // an output that is read on the host
 }
 
 func invalidGraph(format string, args ...any) error {
 	return layout.Errorf(device.ErrInvalid, "graph", format, args...)
 }
 
-func (u *unit) String() string { return nodeLabel(u.index, u.node.OpType, u.node.Name) }
+func (u *unit) String() string {
+	return joined(u.path, nodeLabel(u.index, u.node.OpType, u.node.Name))
+}
+
+// joined joins two parts of the path of a node.
+func joined(path, rest string) string {
+	if path == "" || rest == "" {
+		return path + rest
+	}
+	return path + " > " + rest
+}
 
 // nodeLabel names a node in errors as the file does.
 func nodeLabel(index int, op, name string) string {
@@ -85,14 +109,23 @@ func (c *compiler) compile(p *program, m *model.Model) error {
 	}
 	c.p, c.model, c.graph = p, m, m.Graph
 	c.maker, c.uses = map[string]*unit{}, map[string][]use{}
-	c.slots, c.large, c.hostSlots = map[string]int{}, map[string]bool{}, map[string]int{}
+	c.slots, c.hostSlots = map[string]int{}, map[string]int{}
+	c.large, c.few = map[string]bool{}, map[string]bool{}
+	c.functions = functionsOf(m)
+	if c.inlined == nil {
+		c.inlined = new(int)
+	}
 	c.declareTypes()
-	for _, step := range []func() error{c.resolve, c.nameValues, c.link, c.sort, c.place, c.placeConstants} {
+	steps := []func() error{c.resolve, c.nameValues, c.link, c.sort, c.place}
+	if !c.probes {
+		steps = append(steps, c.assign, c.placeConstants, c.emit)
+	}
+	for _, step := range steps {
 		if err := step(); err != nil {
 			return err
 		}
 	}
-	return c.emit()
+	return nil
 }
 
 // sizeOfSession estimates the bytes of host memory that a session of a graph needs, during
@@ -108,51 +141,84 @@ func sizeOfSession(g *model.Graph) int64 {
 
 // resolve finds each node's operator and reads its attributes.
 func (c *compiler) resolve() error {
-	functions := functionsOf(c.model)
 	for i := range c.graph.Nodes {
-		n := &c.graph.Nodes[i]
-		u := &unit{node: n, index: i, in: trimAbsent(n.Inputs)}
-		c.nodes = append(c.nodes, u)
-		if u.missing = foreignName(n, functions); u.missing != "" {
-			if err := c.unknown(u); err != nil {
-				return fmt.Errorf("%v: %w", u, err)
-			}
-			continue
-		}
-		err := c.known(u)
-		if err != nil && c.explains {
-			u.trouble, err = err, c.opaque(u)
-		}
-		if err != nil {
-			return fmt.Errorf("%v: %w", u, err)
+		if err := c.resolveNode(&unit{node: &c.graph.Nodes[i], index: i, model: c.model}); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// unknown finds what runs a node whose operator is not known here: an engine or, for an If,
-// the session.
-func (c *compiler) unknown(u *unit) error {
-	if err := c.opaque(u); err != nil || c.explains {
-		return err
-	}
-	if err := c.offer(u); err != nil || u.missing != "If" {
-		return err
-	}
-	err := c.branches(u)
-	var lack *MissingError
-	if errors.As(err, &lack) {
-		for i, op := range lack.Ops {
-			c.lacking = append(c.lacking, slices.Repeat([]string{op}, lack.Nodes[i])...)
+// resolveNode resolves a node of the graph or of a function.
+func (c *compiler) resolveNode(u *unit) error {
+	n := u.node
+	u.in = trimAbsent(n.Inputs)
+	f := c.functions[calleeOf(n.Domain, n.OpType, n.Overload)]
+	err := error(nil)
+	switch {
+	case f != nil:
+		if err = c.called(u, f); err == nil && u.engine == nil {
+			return nil
 		}
-		err = nil
+	case n.Domain != "" || operators[n.OpType] == nil:
+		u.missing = operatorName(n)
+		err = c.unknown(u)
+	default:
+		if err = c.known(u); err != nil && c.explains {
+			u.trouble, err = err, c.opaque(u)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("%v: %w", u, err)
+	}
+	c.nodes = append(c.nodes, u)
+	return nil
+}
+
+// operatorName returns the name of a node's operator with its domain.
+func operatorName(n *model.Node) string {
+	if n.Domain != "" {
+		return n.Domain + "." + n.OpType
+	}
+	return n.OpType
+}
+
+// called resolves a node that calls a function of the model: an engine runs it or, otherwise,
+// the function's nodes take its place.
+func (c *compiler) called(u *unit, f *model.Function) error {
+	if err := c.opaque(u); err != nil {
+		return err
+	}
+	if err := c.offer(u); err != nil || u.engine != nil {
+		return err
+	}
+	return c.inline(u, f)
+}
+
+// unknown finds what runs a node whose operator is not known here: an engine or, if the
+// operator runs graphs, the session.
+func (c *compiler) unknown(u *unit) error {
+	if err := c.opaque(u); err != nil {
+		return err
+	}
+	if err := c.offer(u); err != nil || u.engine != nil {
+		return err
+	}
+	prepare := controls[u.missing]
+	if prepare == nil {
+		return nil
+	}
+	u.missing = ""
+	err := prepare(u)
+	if err != nil && c.explains {
+		u.trouble, u.control, err = err, nil, nil
 	}
 	return err
 }
 
 // known finds the operator of a node that is an ONNX operator known here.
 func (c *compiler) known(u *unit) error {
-	v, ok := c.model.Opsets[""]
+	v, ok := u.model.Opsets[""]
 	if !ok {
 		return invalidGraph("the model imports no opset of ONNX's own operators")
 	}
@@ -170,11 +236,8 @@ func (c *compiler) known(u *unit) error {
 
 // opaque turns a node into one about which only its inputs and outputs are known.
 func (c *compiler) opaque(u *unit) (err error) {
-	name := u.node.OpType
-	if u.node.Domain != "" {
-		name = u.node.Domain + "." + name
-	}
-	if v, ok := c.model.Opsets[calleeOf(u.node.Domain, "", "").domain]; ok {
+	name := operatorName(u.node)
+	if v, ok := u.model.Opsets[calleeOf(u.node.Domain, "", "").domain]; ok {
 		name = fmt.Sprintf("%s-%d", name, v)
 	}
 	u.d = &definition{op: u.node.OpType, name: name, inputs: arity{0, many}, outputs: arity{0, many}, opaque: true}
@@ -184,7 +247,7 @@ func (c *compiler) opaque(u *unit) (err error) {
 	}
 	read := map[string]bool{}
 	for _, b := range bodiesOf(u.node) {
-		readOnHost(b.graph, Opset(c.model.Opsets[""]), read)
+		readOnHost(b.graph, Opset(u.model.Opsets[""]), read)
 	}
 	for i, name := range u.captured {
 		if read[name] {
@@ -193,42 +256,6 @@ func (c *compiler) opaque(u *unit) (err error) {
 	}
 	u.in = append(slices.Clone(u.in), u.captured...)
 	return nil
-}
-
-// callee is the function or operator that a node calls.
-type callee struct{ domain, name, overload string }
-
-func calleeOf(domain, name, overload string) callee {
-	if domain == "ai.onnx" { // an alias of ""
-		domain = ""
-	}
-	return callee{domain, name, overload}
-}
-
-// functionsOf returns the model's functions.
-func functionsOf(m *model.Model) map[callee]bool {
-	functions := make(map[callee]bool, len(m.Functions))
-	for i := range m.Functions {
-		f := &m.Functions[i]
-		functions[calleeOf(f.Domain, f.Name, f.Overload)] = true
-	}
-	return functions
-}
-
-// foreignName returns the name of a node's operator if there is no kernel for it, otherwise
-// "".
-func foreignName(n *model.Node, functions map[callee]bool) string {
-	name := n.OpType
-	if n.Domain != "" {
-		name = n.Domain + "." + n.OpType
-	}
-	switch {
-	case functions[calleeOf(n.Domain, n.OpType, n.Overload)]:
-		return name + " (a function of the model)"
-	case n.Domain != "" || operators[n.OpType] == nil:
-		return name
-	}
-	return ""
 }
 
 // checkMissing refuses a graph whose operators nothing here runs.
@@ -347,7 +374,7 @@ func (c *compiler) link() error {
 			if _, known := c.slots[name]; !known {
 				return invalidGraph("%v: nothing makes its input %s", u, quote.Name(name))
 			}
-			c.uses[name] = append(c.uses[name], use{u, i})
+			c.uses[name] = append(c.uses[name], use{unit: u, input: i})
 		}
 	}
 	seen := map[string]bool{}
@@ -359,7 +386,7 @@ func (c *compiler) link() error {
 			return invalidGraph("output %s is listed twice", quote.Name(out.Name))
 		}
 		seen[out.Name] = true
-		c.uses[out.Name] = append(c.uses[out.Name], use{})
+		c.uses[out.Name] = append(c.uses[out.Name], use{onHost: c.wanted[out.Name]})
 	}
 	return nil
 }
@@ -402,7 +429,7 @@ func (c *compiler) emit() error {
 	p.slots = len(c.slots) + len(c.hostSlots)
 	made := make([]bool, p.slots) // by a node: owned by the run
 	for _, u := range c.nodes {
-		st := step{d: u.d, kernel: u.kernel, captured: u.captured, group: u.group, trouble: u.trouble, name: u.node.Name, index: u.index, outputs: u.outs, host: u.host, mayDefer: c.defers(u)}
+		st := step{d: u.d, kernel: u.kernel, captured: u.captured, group: u.group, trouble: u.trouble, name: u.node.Name, index: u.index, path: u.path, unit: c.explained(u), outputs: u.outs, host: u.host, mayDefer: c.defers(u)}
 		for _, name := range u.outs {
 			slot := -1
 			if name != "" {
@@ -415,7 +442,7 @@ func (c *compiler) emit() error {
 			slot := -1
 			if name != "" {
 				slot = c.slots[name]
-				if h, ok := c.hostSlots[name]; ok && (use{u, i}).side() == onHost {
+				if h, ok := c.hostSlots[name]; ok && (use{unit: u, input: i}).side() == onHost {
 					slot = h
 				}
 			}
@@ -431,10 +458,21 @@ func (c *compiler) emit() error {
 	}
 	for _, out := range c.graph.Outputs {
 		slot := c.slots[out.Name]
+		if h, ok := c.hostSlots[out.Name]; ok && c.wanted[out.Name] {
+			slot = h
+		}
 		p.outputs = append(p.outputs, port{name: out.Name, slot: slot, typ: out.Type, made: made[slot]})
 	}
 	p.findEnds(made)
 	return p.dropUnused()
+}
+
+// explained returns the node for an explanation. Sessions do not keep the model.
+func (c *compiler) explained(u *unit) *unit {
+	if c.explains {
+		return u
+	}
+	return nil
 }
 
 // defers reports whether a node's output can stay unmade: its only user assembles its own

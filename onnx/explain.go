@@ -42,7 +42,8 @@ const Unknown = -1
 // Explained is the outcome of one node.
 type Explained struct {
 	// Graph is empty for the model's graph. For nested graphs it is the path of nodes and
-	// attributes: "node 3 (If).then_branch".
+	// attributes, "node 3 (If).then_branch", and for the nodes of a function of the model the
+	// node that calls it, "node 3 (Heads)".
 	Graph   string   `json:"graph,omitempty"`
 	Index   int      `json:"index"` // in the graph's list of nodes
 	Name    string   `json:"name,omitempty"`
@@ -122,7 +123,7 @@ type Assumptions struct {
 // opaque: their outputs are contiguous and have the types declared by given and the model's
 // value_info, or the input's type if the operator works element by element. If an extent
 // remains unknown, the outcome is the operator's general one. Graphs in attributes of nodes
-// (If, Loop, Scan) are explained too.
+// (If, Loop, Scan) are explained too, and functions of the model.
 func Explain(s *tensor.Stream, m *model.Model, given Assumptions) (*Explanation, error) {
 	const op = "Explain"
 	switch {
@@ -142,7 +143,7 @@ func Explain(s *tensor.Stream, m *model.Model, given Assumptions) (*Explanation,
 	if err := e.checkGiven(op); err != nil {
 		return nil, err
 	}
-	_, err = e.graph("", 0, m.Graph, nil, nil)
+	_, err = e.graph(&explained{model: m, own: len(m.Graph.Inputs)}, &compiler{explains: true}, nil, nil)
 	if err = errors.Join(err, e.close()); err != nil {
 		return nil, err
 	}

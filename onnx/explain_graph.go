@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/restride/restride/device/budget"
 	"github.com/restride/restride/internal/dry"
@@ -18,7 +17,8 @@ import (
 type explained struct {
 	path     string
 	depth    int
-	graph    *model.Graph
+	model    *model.Model // with the graph
+	own      int          // number of its inputs, without the values that it captures
 	declared map[string]model.Type
 	program  *program
 	values   []Value
@@ -28,27 +28,20 @@ type explained struct {
 
 // graph explains a graph and returns its outputs. inputs are values for its first inputs,
 // and around holds the values that it captures.
-func (e *explainer) graph(path string, depth int, g *model.Graph, inputs []Value, around map[string]Value) ([]Value, error) {
-	if depth > maxNested {
-		return nil, invalidGraph("graphs lie in nodes of each other more than %d deep", maxNested)
-	}
-	var captured []string
-	if depth > 0 {
-		var err error
-		if captured, err = free(g, depth); err != nil {
-			return nil, err
-		}
+func (e *explainer) graph(x *explained, c *compiler, inputs []Value, around map[string]Value) ([]Value, error) {
+	if x.depth > maxNested {
+		return nil, errTooDeep()
 	}
 	s := &program{stream: e.on}
 	e.opened = append(e.opened, s)
-	c := &compiler{explains: true, depth: depth}
-	if err := c.compile(s, within(e.model, g, captured)); err != nil {
-		if path != "" {
-			err = fmt.Errorf("%s: %w", path, err)
+	if err := c.compile(s, x.model); err != nil {
+		if x.path != "" {
+			err = fmt.Errorf("%s: %w", x.path, err)
 		}
 		return nil, err
 	}
-	x := &explained{path: path, depth: depth, graph: g, declared: declaredIn(g), program: s, values: make([]Value, s.slots), fixed: make([]bool, s.slots), room: smallFolds}
+	x.declared, x.program, x.room = declaredIn(x.model.Graph), s, smallFolds
+	x.values, x.fixed = make([]Value, s.slots), make([]bool, s.slots)
 	for _, c := range s.constants {
 		x.values[c.slot], x.fixed[c.slot] = c.value, true
 		x.room.grow(c.value)
@@ -80,7 +73,7 @@ func (e *explainer) bind(x *explained, inputs []Value, around map[string]Value) 
 			x.fixed[p.host] = false
 		}
 		v, ok := around[p.name]
-		own := i < len(x.graph.Inputs)
+		own := i < x.own
 		switch {
 		case own && i < len(inputs) && inputs[i] != nil:
 			v = inputs[i]
@@ -206,9 +199,9 @@ func (e *explainer) try(x *explained, st *step, ins []Value) (Explained, []Value
 
 // report converts a node's report.
 func (x *explained) report(r NodeReport, st *step) Explained {
-	n := Explained{Graph: x.path, Index: r.Index, Name: r.Name, Op: r.Op, Why: r.Why, Outcome: r.Outcome()}
+	n := Explained{Graph: joined(x.path, r.Graph), Index: r.Index, Name: r.Name, Op: r.Op, Why: r.Why, Outcome: r.Outcome()}
 	if st != nil {
-		n.Inputs = x.graph.Nodes[r.Index].Inputs
+		n.Inputs = st.unit.node.Inputs
 		if st.host && n.Outcome == IsElided {
 			n.Outcome = IsHost
 		}
@@ -276,7 +269,7 @@ func (e *explainer) guess(x *explained, st *step, ins []Value, because string) (
 }
 
 func (x *explained) opening(st *step) Explained {
-	return Explained{Graph: x.path, Index: st.index, Name: st.name, Op: st.d.name, Inputs: x.graph.Nodes[st.index].Inputs}
+	return Explained{Graph: joined(x.path, st.path), Index: st.index, Name: st.name, Op: st.d.name, Inputs: st.unit.node.Inputs}
 }
 
 // outputs makes placeholder outputs of a node from declared types or, if there are none,
@@ -338,56 +331,4 @@ func (e *explainer) typesBy(st *step, ins []Value) []model.Type {
 func isUnknown(v Value) bool {
 	_, ok := v.(*unknown)
 	return ok
-}
-
-// foreign explains a node of an unknown operator, and its bodies.
-func (e *explainer) foreign(x *explained, st *step, ins []Value) error {
-	n := x.opening(st)
-	n.Outcome, n.Why = IsForeign, "an engine's: its outputs are contiguous"
-	if st.trouble != nil {
-		n.Outcome, n.Why = IsWrong, st.trouble.Error()
-	}
-	outs := e.outputs(x, st, ins, true)
-	at := len(e.out.Nodes)
-	if err := e.note(n); err != nil {
-		return err
-	}
-	around := map[string]Value{}
-	for i, name := range st.captured {
-		around[name] = ins[len(ins)-len(st.captured)+i]
-	}
-	var branches [][]Value
-	bodies := bodiesOf(&x.graph.Nodes[st.index])
-	for _, b := range bodies {
-		path := strings.TrimPrefix(x.path+" > ", " > ") + nodeLabel(st.index, st.d.op, st.name) + "." + b.attr
-		made, err := e.graph(path, x.depth+1, b.graph, bodyInputs(e, st, b.graph), around)
-		if err != nil {
-			return err
-		}
-		branches = append(branches, made)
-	}
-	if st.d.op == "If" && len(branches) == 2 && len(branches[0]) == len(outs) && len(branches[1]) == len(outs) {
-		for i := range outs {
-			outs[i] = e.common(branches[0][i], branches[1][i])
-		}
-	}
-	if len(bodies) > 0 && st.trouble == nil {
-		e.out.Nodes[at].Why = "runs the graphs below"
-	}
-	for i, v := range outs {
-		e.out.Nodes[at].Outputs = append(e.out.Nodes[at].Outputs, Typed{st.outputs[i], typeOf(v).String()})
-	}
-	x.put(st, outs)
-	return nil
-}
-
-// bodyInputs returns the inputs of a body that stay the same in every iteration of a Loop.
-func bodyInputs(e *explainer, st *step, g *model.Graph) []Value {
-	if st.d.op != "Loop" || len(g.Inputs) < 2 {
-		return nil
-	}
-	return []Value{
-		e.value("", model.TensorOf(layout.Int64), true),
-		e.value("", model.TensorOf(layout.Bool), true),
-	}
 }

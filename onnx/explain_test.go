@@ -153,7 +153,8 @@ func TestExplainBodies(t *testing.T) {
 		node("If", "picked", []string{"c"},
 			bodyOf("then_branch", []string{"a"}, node("Transpose", "a", []string{"x"})),
 			bodyOf("else_branch", []string{"b"}, node("Reshape", "b", []string{"x", "to"}), node("If", "deep", []string{"c"},
-				bodyOf("then_branch", []string{"e"}, node("Identity", "e", []string{"x"}))))),
+				bodyOf("then_branch", []string{"e"}, node("Identity", "e", []string{"x"})),
+				bodyOf("else_branch", []string{"f"}, node("Identity", "f", []string{"x"}))))),
 		node("Transpose", "back", []string{"picked"}),
 		node("Loop", "y", []string{"", "", "x"}, loop),
 	}
@@ -164,29 +165,39 @@ func TestExplainBodies(t *testing.T) {
 	require.NoError(t, err)
 	inside := `node 0 (If "picked").`
 	require.Equal(t, []string{
-		"If-17: foreign 0 0 float[3,2]",
+		"If-17: view 0 0 float[3,2]",
 		inside + "then_branch Transpose-13: view 0 24 float[3,2]",
 		inside + "else_branch Reshape-14: view 0 0 float[3,2]",
-		inside + "else_branch If-17: foreign 0 0 ?",
+		inside + "else_branch If-17: view 0 0 float[2,3]",
 		inside + `else_branch > node 1 (If "deep").then_branch Identity-16: view 0 0 float[2,3]`,
+		inside + `else_branch > node 1 (If "deep").else_branch Identity-16: view 0 0 float[2,3]`,
 		"Transpose-13: view 0 24 float[2,3]",
-		"Loop-17: foreign 0 0 ?",
-		`node 2 (Loop "y").body Identity-16: view 0 0 bool[]`,
+		"Loop-17: view 0 0 ?",
+		`node 2 (Loop "y").body Identity-16: host 0 0 bool[]`,
 		`node 2 (Loop "y").body Reshape-14: view 0 0 float[6]`,
 	}, outcomes(e))
 }
 
-// TestExplainFunctions: functions of a model are opaque, those named like an operator too.
+// TestExplainFunctions: the nodes of functions are explained, of one named like an operator
+// too.
 func TestExplainFunctions(t *testing.T) {
 	mine := node("Mine", "a", []string{"x"})
 	mine.Domain = "local"
 	m := graphOf(layout.Float32, mine, node("Flatten", "b", []string{"a"}), node("Transpose", "y", []string{"b"}))
 	m.Opsets["local"] = 1
-	m.Functions = []model.Function{{Domain: "local", Name: "Mine"}, {Name: "Flatten"}}
-	e, err := onnx.Explain(open(t), m, onnx.Assumptions{Shapes: map[string]layout.Shape{"b": {2, 3}}})
+	m.Functions = []model.Function{
+		{Domain: "local", Name: "Mine", Inputs: []string{"v"}, Outputs: []string{"w"}, Nodes: []model.Node{
+			node("Relu", "u", []string{"v"}), node("Transpose", "w", []string{"u"})}},
+		{Name: "Flatten", Inputs: []string{"v"}, Outputs: []string{"w"}, Nodes: []model.Node{node("Identity", "w", []string{"v"})}},
+	}
+	e, err := onnx.Explain(open(t), m, onnx.Assumptions{Shapes: map[string]layout.Shape{"x": {2, 3}}})
 	require.NoError(t, err)
-	require.Equal(t, []onnx.Outcome{onnx.IsForeign, onnx.IsForeign, onnx.IsView}, []onnx.Outcome{e.Nodes[0].Outcome, e.Nodes[1].Outcome, e.Nodes[2].Outcome})
-	require.Equal(t, "local.Mine-1 Flatten-21", e.Nodes[0].Op+" "+e.Nodes[1].Op)
+	require.Equal(t, []string{
+		`node 0 (Mine "a") Relu-21: foreign 0 0 float[2,3]`,
+		`node 0 (Mine "a") Transpose-21: view 0 24 float[3,2]`,
+		`node 1 (Flatten "b") Identity-21: view 0 0 float[3,2]`,
+		"Transpose-21: view 0 24 float[2,3]",
+	}, outcomes(e))
 }
 
 // TestExplainWrong: a node that breaks a rule is told, and the others are explained.

@@ -1,6 +1,7 @@
 package onnx_test
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -30,7 +31,7 @@ func (m *mixer) Operator(n onnx.Node) (*onnx.Operator, error) {
 		return nil, nil
 	}
 	nodes := []model.Node{{OpType: n.Op, Inputs: n.Inputs, Outputs: n.Outputs}}
-	return m.operator(nodes, n.Inputs, n.Outputs), nil
+	return m.operator(nodes, nil, n.Inputs, n.Outputs), nil
 }
 
 func (m *mixer) Group(g onnx.Group) (*onnx.Operator, error) {
@@ -42,7 +43,7 @@ func (m *mixer) Group(g onnx.Group) (*onnx.Operator, error) {
 		names = append(names, n.Name)
 	}
 	m.groups = append(m.groups, names)
-	return m.operator(g.Model.Graph.Nodes, valueNames(g.Model.Graph.Inputs), valueNames(g.Model.Graph.Outputs)), nil
+	return m.operator(g.Model.Graph.Nodes, g.Model.Graph.Initializers, valueNames(g.Model.Graph.Inputs), valueNames(g.Model.Graph.Outputs)), nil
 }
 
 func valueNames(values []model.ValueInfo) (names []string) {
@@ -52,9 +53,14 @@ func valueNames(values []model.ValueInfo) (names []string) {
 	return names
 }
 
-func (m *mixer) operator(nodes []model.Node, inputs, outputs []string) *onnx.Operator {
+func (m *mixer) operator(nodes []model.Node, constants []model.Tensor, inputs, outputs []string) *onnx.Operator {
 	run := func(c *onnx.Call) error {
 		values := map[string][]int64{}
+		for i := range constants {
+			for at := 0; at < len(constants[i].Data); at += 8 {
+				values[constants[i].Name] = append(values[constants[i].Name], int64(binary.LittleEndian.Uint64(constants[i].Data[at:])))
+			}
+		}
 		for i, name := range inputs {
 			x, err := c.Tensor(i)
 			if err != nil {

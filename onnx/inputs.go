@@ -21,7 +21,8 @@ func (c *call) tensor(i int, what string) (*tensor.Tensor, error) {
 }
 
 // ints appends the values of input i to dst: a one-dimensional tensor of int64 or, if
-// int32s is set, int32.
+// int32s is set, int32. Axes may also be one number without an axis, as in ONNX's own
+// models of loops.
 func (c *call) ints(dst []int64, i int, what string, int32s bool) ([]int64, error) {
 	t, err := c.tensor(i, what)
 	if err != nil {
@@ -34,7 +35,7 @@ func (c *call) ints(dst []int64, i int, what string, int32s bool) ([]int64, erro
 		}
 		return nil, c.d.invalid("%s is %v; it must be %s", what, t.DType(), allowed)
 	}
-	if t.Rank() != 1 {
+	if t.Rank() != 1 && (t.Rank() > 0 || what != "axes") {
 		return nil, c.d.invalid("%s has shape %v; it must have one axis", what, t.Shape())
 	}
 	list, err := t.AppendInts(dst)

@@ -20,10 +20,7 @@ func prepareEyeLike(d *definition, attrs Attrs) (kernel, error) {
 		return nil, err
 	}
 	if given {
-		if number < 1 || number > 255 {
-			return nil, d.invalid("attribute dtype is %d, which is the number of no element type", number)
-		}
-		if err := d.checkType(layout.DType(number)); err != nil {
+		if _, err := d.elem("dtype", number); err != nil {
 			return nil, err
 		}
 	}

@@ -79,8 +79,8 @@ func TestIfOfShapes(t *testing.T) {
 func TestIfRefuses(t *testing.T) {
 	then := bodyOf("then_branch", []string{"a"}, node("Identity", "a", []string{"x"}))
 	for says, m := range map[string]*model.Model{
-		"attribute else_branch is missing":      graphOf(layout.Float32, node("If", "y", []string{"x"}, then)),
-		"else_branch has 0 outputs, the node 1": graphOf(layout.Float32, node("If", "y", []string{"x"}, then, bodyOf("else_branch", nil))),
+		"attribute else_branch is missing":            graphOf(layout.Float32, node("If", "y", []string{"x"}, then)),
+		"else_branch has 0 outputs; the node needs 1": graphOf(layout.Float32, node("If", "y", []string{"x"}, then, bodyOf("else_branch", nil))),
 		`nothing makes its input "nowhere"`: graphOf(layout.Float32, node("If", "y", []string{"x"}, then,
 			bodyOf("else_branch", []string{"b"}, node("Identity", "b", []string{"nowhere"})))),
 		`0 inputs are given; it takes 1`: graphOf(layout.Float32, node("If", "y", nil, bodyOf("then_branch", []string{"x"}), bodyOf("else_branch", []string{"x"}))),

@@ -140,7 +140,7 @@ func TestAxesInputs(t *testing.T) {
 			{13, nil, []onnx.Value{x, zero}, ""},
 			{12, attr, []onnx.Value{x, zero}, "2 inputs are given; it takes 1"},
 			{13, attr, []onnx.Value{x, zero}, fmt.Sprintf(`"axes" does not belong to this version; %s-1 has it`, op)},
-			{13, nil, []onnx.Value{x, scalar}, "axes has shape []; it must have one axis"},
+			{13, nil, []onnx.Value{x, scalar}, ""},
 			{13, nil, []onnx.Value{x, short}, "axes is int32; it must be int64"},
 			{13, nil, []onnx.Value{x, x}, "axes is float; it must be int64"},
 			{12, onnx.Attrs{onnx.Int("axes", 0)}, []onnx.Value{x}, "is of kind int, want ints"},

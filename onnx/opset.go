@@ -37,9 +37,10 @@ type definition struct {
 	since Opset
 	name  string // "Reshape-14"
 
-	types      typeSet // allowed for input typed, or for an attribute's value
+	types      typeSet // allowed for input typed, or for an attribute's value; none: it is no tensor
 	typed      int     // usually 0
 	containers containers
+	held       typeSet // types of the tensors in containers; none: those of opset 5
 	inputs     arity
 	outputs    arity // zero: exactly 1
 	attrs      []string
@@ -65,8 +66,8 @@ type definition struct {
 	generates bool
 	// opaque: the operator is not known here.
 	opaque bool
-	// chooses: the operator is an If; the session runs one of its graphs.
-	chooses bool
+	// controls: the session runs graphs of the node.
+	controls bool
 	// assembles: inputs may be pending, because the output is assembled from them.
 	assembles bool
 	// constant, for an operator without inputs, reads the value that every call returns: a
@@ -113,6 +114,13 @@ const (
 	sequences containers = 1 << iota
 	optionals
 )
+
+func (c containers) String() string {
+	if c&sequences != 0 {
+		return "a sequence"
+	}
+	return "an optional"
+}
 
 // operators holds every version of every operator, oldest first.
 var operators = map[string][]*definition{}
@@ -279,6 +287,14 @@ func (d *definition) boolAttr(attrs Attrs, name string, absent bool) (bool, erro
 		return false, d.invalid("attribute %s is %d; it must be 0 or 1", name, v)
 	}
 	return v == 1, nil
+}
+
+// elem returns the element type of a number that ONNX gives it, in an attribute.
+func (d *definition) elem(attr string, number int64) (layout.DType, error) {
+	if number < 1 || number > 255 {
+		return layout.Invalid, d.invalid("attribute %s is %d, which is the number of no element type", attr, number)
+	}
+	return layout.DType(number), d.checkType(layout.DType(number))
 }
 
 // invalid returns an error about an operator's rule.

@@ -21,8 +21,12 @@ const (
 
 func (u use) side() side {
 	switch {
+	case u.unit == nil && u.onHost:
+		return onHost
 	case u.unit == nil:
 		return onDevice
+	case u.unit.handed>>u.input&1 == 1:
+		return anywhere
 	case (u.unit.d.host|u.unit.single)>>u.input&1 == 1:
 		return onHost
 	case u.unit.d.shapeOnly:
@@ -50,7 +54,17 @@ func (c *compiler) place() error {
 	}
 	for _, u := range c.nodes {
 		u.host = u.host || c.madeOnHost(u)
+		if u.control != nil {
+			if err := c.placeControl(u); err != nil {
+				return fmt.Errorf("%v: %w", u, err)
+			}
+		}
 	}
+	return nil
+}
+
+// assign decides which nodes an engine runs, and refuses those that nothing runs.
+func (c *compiler) assign() error {
 	if err := c.engines(); err != nil {
 		return err
 	}
@@ -60,6 +74,30 @@ func (c *compiler) place() error {
 	return c.group()
 }
 
+// onHost reports whether a value is on the host in any session, or is a constant that can be
+// there at no cost.
+func (c *compiler) onHost(name string) bool {
+	maker := c.maker[name]
+	switch {
+	case name == "":
+		return false
+	case maker == nil:
+		return c.hosted[name] || c.handable(name)
+	case maker.constant != nil:
+		return c.few[name]
+	case maker.control != nil:
+		return maker.control.onHost[slices.Index(maker.outs, name)]
+	}
+	return maker.host
+}
+
+// handable reports whether a value is a constant so small that graphs in nodes get copies of
+// their own.
+func (c *compiler) handable(name string) bool {
+	maker := c.maker[name]
+	return c.few[name] && (maker != nil && maker.constant != nil || maker == nil && c.isConstant(name))
+}
+
 // bornOnHost reports whether a value is a constant or comes from operators that run on the
 // host: shapes and arithmetic on them.
 func (c *compiler) bornOnHost(name string) bool {
@@ -67,7 +105,9 @@ func (c *compiler) bornOnHost(name string) bool {
 		maker := c.maker[name]
 		switch {
 		case maker == nil:
-			return name != "" && c.isConstant(name)
+			return name != "" && (c.hosted[name] || c.isConstant(name))
+		case maker.control != nil:
+			return false // placed later
 		case maker.constant != nil, maker.d.arithmetic, maker.d.shapeOnly, maker.d.generates:
 			return true
 		case maker.d.opaque || len(maker.in) == 0:
@@ -128,7 +168,7 @@ func (c *compiler) placeConstants() error {
 			rest = append(rest, u)
 			continue
 		}
-		n := NodeReport{Index: u.index, Name: u.node.Name, Op: u.d.name, OutputInfo: OutputInfo{Output: u.outs[0], Type: u.constant.Type, Shape: u.constant.Dims}}
+		n := NodeReport{Graph: u.path, Index: u.index, Name: u.node.Name, Op: u.d.name, OutputInfo: OutputInfo{Output: u.outs[0], Type: u.constant.Type, Shape: u.constant.Dims}}
 		x, err := c.hold(u.outs[0], u.constant)
 		if err != nil {
 			return err
@@ -160,6 +200,8 @@ func (c *compiler) madeOnHost(u *unit) bool {
 			continue
 		}
 		switch maker := c.maker[name]; {
+		case maker == nil && c.hosted[name], maker != nil && maker.control != nil && c.onHost(name):
+			born = born || i == 0 || !u.d.dataFirst
 		case maker == nil && u.d.arithmetic && c.isSmallDefault(name):
 		case maker == nil && c.isConstant(name), maker != nil && maker.constant != nil:
 			if u.d.arithmetic && c.large[name] {
@@ -256,6 +298,7 @@ func (c *compiler) load(on *tensor.Stream, t *model.Tensor) (*tensor.Tensor, err
 func (c *compiler) markSingles() {
 	mark := func(name string, shape layout.Shape) {
 		n, err := shape.Count()
+		c.few[name] = err == nil && n <= fewHanded
 		if c.large[name] = err != nil || n > fewElements; err != nil || n != 1 {
 			return
 		}

@@ -149,7 +149,7 @@ func (p *Profile) end(from mark, n *NodeReport) {
 
 // queues reports whether a node may have queued work for the device.
 func (n *NodeReport) queues() bool {
-	return n.Foreign || n.Bytes > 0 && !n.Host || n.Read > 0 || n.Sent > 0
+	return n.Foreign || n.around || n.Bytes > 0 && !n.Host || n.Read > 0 || n.Sent > 0
 }
 
 // record returns an event, or nil if the device's time is not measured.

@@ -55,11 +55,13 @@ type step struct {
 	mayDefer bool
 
 	index    int
+	path     string // of a function's node: the node that calls it
 	name     string
 	outputs  []string
 	captured []string // by bodies: the last inputs
 	group    []int    // its nodes, if it is an engine's group
 	trouble  error    // why it is opaque, though its operator is known
+	unit     *unit    // in an explanation: the node
 }
 
 // held is a value that the session keeps for all runs.
@@ -213,6 +215,15 @@ func (p *port) accepts(v Value, extents bool) bool {
 	return false
 }
 
+// wrapped returns a value as an optional if the input is declared as one, for loops that
+// carry one on as its content. The content remains the caller's.
+func (p *port) wrapped(v Value) Value {
+	if _, ok := v.(*Optional); ok || p.typ.Kind != model.OptionalType {
+		return v
+	}
+	return &Optional{Elem: elemOfValue(v), Value: v}
+}
+
 // isOf reports whether a declared type allows values of a kind and element
 // type.
 func isOf(t *model.Type, kind model.TypeKind, elem layout.DType) bool {
@@ -238,10 +249,10 @@ func fits(t *model.Type, dims []int64) bool {
 
 // fail adds the node's name to an error.
 func (st *step) fail(err error) error {
-	return fmt.Errorf("%s: %w", nodeLabel(st.index, st.d.op, st.name), err)
+	return fmt.Errorf("%s: %w", st.label(), err)
 }
 
 // String names the node and its operator, for late errors.
-func (st *step) String() string {
-	return nodeLabel(st.index, st.d.op, st.name) + ": " + st.d.name
-}
+func (st *step) String() string { return st.label() + ": " + st.d.name }
+
+func (st *step) label() string { return joined(st.path, nodeLabel(st.index, st.d.op, st.name)) }

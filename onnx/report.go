@@ -10,8 +10,8 @@ import (
 
 // A NodeReport is the work of one node in one run.
 type NodeReport struct {
-	// Graph is empty for the model's graph. For the graph of an If it is the path of nodes
-	// and attributes, as in Explained.
+	// Graph is empty for the model's graph. For functions and for graphs in nodes it is the
+	// path of nodes and attributes, as in Explained.
 	Graph      string
 	Index      int          // in the file's list of nodes; -1: the copy of an output (Into)
 	Name       string       // the node's name; may be empty
@@ -20,8 +20,7 @@ type NodeReport struct {
 	More       []OutputInfo // other outputs
 	tensor.Verdict
 	Host bool // computed on the host, beside the device
-	// Foreign: an engine ran the node or, for an If, the nodes of its graph, which have
-	// their own reports. Bytes counts operands made contiguous for the engine.
+	// Foreign: an engine ran the node. Bytes counts operands made contiguous for it.
 	Foreign bool
 	// Group lists the nodes that an engine ran as one unit, in the file's order: the report
 	// covers all of them. Index and Name belong to the first one that runs.
@@ -39,6 +38,8 @@ type NodeReport struct {
 	// the queue: if the device was idle, it includes waits for the host. They are nil
 	// unless Session.Profile measured them; see Profile.Wait.
 	HostTime, DeviceTime *Span
+
+	around bool // other nodes ran within it, those of its graphs
 }
 
 // OutputInfo is an output of a node.
@@ -92,7 +93,7 @@ func (st *step) report(c *call) NodeReport {
 	if st.d.opaque {
 		return st.foreignReport(c)
 	}
-	n := NodeReport{Index: st.index, Name: st.name, Op: st.d.name, OutputInfo: infoOf(st.outputs[0], c.out[0]), Sent: c.sent}
+	n := NodeReport{Graph: st.path, Index: st.index, Name: st.name, Op: st.d.name, OutputInfo: infoOf(st.outputs[0], c.out[0]), Sent: c.sent}
 	for i, v := range c.in {
 		if t, ok := v.(*tensor.Tensor); ok && st.d.host>>i&1 == 1 && !t.Stream().IsHost() {
 			size, _ := t.Shape().Bytes(t.DType()) // t exists: no overflow
@@ -133,7 +134,7 @@ func (st *step) report(c *call) NodeReport {
 
 // foreignReport describes the work done for an engine's operator.
 func (st *step) foreignReport(c *call) NodeReport {
-	n := NodeReport{Index: st.index, Name: st.name, Op: st.d.name, Foreign: true, Group: st.group, Why: "an engine's", Sent: c.sent, Read: c.fetched}
+	n := NodeReport{Graph: st.path, Index: st.index, Name: st.name, Op: st.d.name, Foreign: !st.d.controls, around: st.d.controls, Group: st.group, Why: "an engine's", Sent: c.sent, Read: c.fetched}
 	for i, v := range c.out {
 		switch m := infoOf(st.outputs[i], v); i {
 		case 0:
@@ -143,8 +144,13 @@ func (st *step) foreignReport(c *call) NodeReport {
 		}
 	}
 	switch {
-	case st.d.chooses:
-		n.Why = "one of its graphs ran"
+	case st.d.controls:
+		n.Why = "its graphs ran"
+		if n.Bytes = c.collected; n.Bytes > 0 {
+			n.Kind = tensor.Copy
+			n.Why += fmt.Sprintf("; %d slices of outputs were put together", c.parts)
+		}
+		return n
 	case len(st.group) > 1:
 		n.Why = "an engine's, which runs them whole"
 	}

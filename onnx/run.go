@@ -19,6 +19,8 @@ type run struct {
 	last   []bool
 	copies []*tensor.Tensor // per output: a copy if other outputs would overwrite it; nil: none
 	into   []*tensor.Tensor // per output: the caller's memory for it; nil: none
+	// nested: the program is a graph in a node. In a loop, extents may change.
+	nested bool
 }
 
 // take returns the state for a run; put recycles it.
@@ -242,7 +244,10 @@ func (p *program) bind(r *run, inputs Values) error {
 			v = d.x
 			r.given = append(r.given, in.slot)
 		}
-		if !in.accepts(v, true) {
+		if r.nested {
+			v = in.wrapped(v)
+		}
+		if !in.accepts(v, !r.nested) {
 			return layout.Errorf(device.ErrInvalid, "Session.Run", "input %s is %s; the graph declares %v", quote.Name(in.name), describe(v), in.typ)
 		}
 		r.values[in.slot] = v

@@ -11,6 +11,10 @@ import (
 // maxNested is the maximum nesting depth of graphs in attributes of nodes.
 const maxNested = 32
 
+func errTooDeep() error {
+	return layout.Errorf(device.ErrUnsupported, "graph", "graphs lie in nodes of each other more than %d deep", maxNested)
+}
+
 // body is a graph in an attribute of a node.
 type body struct {
 	attr  string
@@ -60,7 +64,7 @@ func capturedBy(n *model.Node) ([]string, error) {
 // free returns the values that a graph uses but does not make, without repeats.
 func free(g *model.Graph, depth int) ([]string, error) {
 	if depth > maxNested {
-		return nil, layout.Errorf(device.ErrUnsupported, "graph", "graphs lie in nodes of each other more than %d deep", maxNested)
+		return nil, errTooDeep()
 	}
 	made := map[string]bool{"": true} // or already recorded
 	for i := range g.Inputs {
