@@ -1,10 +1,10 @@
 # All set-up is in these targets: a machine with Go needs nothing else.
-.PHONY: setup test soak adversary race lint fuzz bench bench-peers quant-peers results repack-speed generate ptx cuda-sim cuda-sim-test gl-shim cubins gorgonia gogl adapters emulated gpu-bundle gpu-bundle-test gpu-model
+.PHONY: setup test soak adversary race lint fuzz bench bench-peers quant-peers onnx-peers results repack-speed generate ptx cuda-sim cuda-sim-test gl-shim cubins gorgonia gogl adapters emulated gpu-bundle gpu-bundle-test gpu-model
 
 GO ?= go
 TEST ?= $(GO) test
 FUZZTIME ?= 20s
-CASES ?= ../shared/onnx-node-tests
+CASES ?= $(firstword $(wildcard ../shared/onnx-node-tests) build/onnx-cases)
 # Modules of this repository that no other depends on. The generators of assembly import their
 # dialect with a dot (ST1001).
 MODULES = internal/bench/peers/go internal/simd/asm internal/licenses
@@ -18,10 +18,11 @@ export RUSTICL_ENABLE ?= llvmpipe
 # The optional tools of the tests besides Go, where they can be installed.
 setup:
 	@sh scripts/setup.sh
+	@sh scripts/cases.sh
 	@sh adapters/onnxruntime/setup.sh
 
-# Every test, and every device against the oracle. ONNX's backend test cases
-# (onnx/backend/test/data/node of an ONNX checkout) run from the folder CASES, if it exists.
+# Every test, and every device against the oracle. ONNX's backend test cases run from
+# build/onnx-cases and, if it exists, from the folder CASES.
 test: setup
 	$(TEST) -timeout 30m ./...
 	GO=$(GO) CASES="$(CASES)" sh scripts/devices.sh
@@ -70,6 +71,11 @@ bench-peers:
 quant-peers:
 	GO=$(GO) sh quant/peers/run.sh
 
+# Random models with functions, loops and sequences beside ONNX Runtime: see the script for
+# MODELS, SEED and DEVICES.
+onnx-peers:
+	GO=$(GO) sh scripts/onnx_peers.sh
+
 # The figures of docs/speed.md and bench/results/README.md: measures the devices, next to other
 # libraries, keeps the report in bench/results, and writes the tables. It needs an idle machine.
 # A trial elsewhere, in a minute: make results FILTER='c-heads|pack' SIZE=1M TIME=20ms
@@ -89,8 +95,8 @@ repack-speed:
 	GO=$(GO) sh scripts/repack_speed.sh $(FROM) $(TO)
 
 # Generated files: the protobuf code (needs protoc: Debian's protobuf-compiler), the example
-# model, the assembly for processors, the kernels for CUDA, and for the command the licences of
-# linked modules and docs/cli.md.
+# model, the assembly for processors, the kernels for CUDA and the table of their predicted
+# times, and for the command the licences of linked modules and docs/cli.md.
 generate: ptx gpu-model
 	$(GO) generate ./internal/simd
 	$(GO) generate ./internal/onnxpb

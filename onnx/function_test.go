@@ -178,4 +178,10 @@ func TestFunctionsAndEngines(t *testing.T) {
 	require.ElementsMatch(t, [][]string{{"a", "u"}, {"w"}}, engine.groups, "a group has nodes of the graph and of the function")
 	out := run(t, sess, onnx.Values{"x": held(t)(tensor.FromSlice(s, []int64{1, 2, 3, 4}, 2, 2))})
 	require.Equal(t, []int64{3, 9, 6, 12}, valuesOf[int64](t, out, "y"))
+
+	m.Functions[0].Opsets = map[string]int64{"": 20}
+	engine = &mixer{}
+	out = run(t, sessionWith(t, s, m, engine), onnx.Values{"x": held(t)(tensor.FromSlice(s, []int64{1, 2, 3, 4}, 2, 2))})
+	require.Equal(t, [][]string{{"a"}}, engine.groups, "a group is of one opset")
+	require.Equal(t, []int64{3, 9, 6, 12}, valuesOf[int64](t, out, "y"))
 }

@@ -2,6 +2,7 @@ package onnx
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/restride/restride/onnx/model"
@@ -35,9 +36,14 @@ func (c *compiler) group() error {
 	if !ok {
 		return nil
 	}
+	for _, u := range c.nodes {
+		if u.engine != nil && !c.groups(u) {
+			u.d.host |= uint(u.engine.Host)
+		}
+	}
 	by := make(map[*unit]*unit, len(c.nodes)) // replacement of each unit; nil: removed
 	constants := c.constants()
-	for _, members := range c.groups() {
+	for _, members := range c.allGroups() {
 		m := c.modelOf(members, constants)
 		whole, err := c.whole(engine, members, m)
 		if err != nil {
@@ -57,12 +63,17 @@ func (c *compiler) group() error {
 	return c.relink(by)
 }
 
-// groups returns the groups of the engine's nodes, each in order.
-func (c *compiler) groups() [][]*unit {
+// groups reports whether a node can be in a group, whose nodes have the model's opsets.
+func (c *compiler) groups(u *unit) bool {
+	return u.engine != nil && maps.Equal(u.model.Opsets, c.model.Opsets)
+}
+
+// allGroups returns the groups of the engine's nodes, each in order.
+func (c *compiler) allGroups() [][]*unit {
 	index := make(map[*unit]int, len(c.nodes))
 	after, taken := make([][]int, len(c.nodes)), make([]bool, len(c.nodes))
 	for i, u := range c.nodes { // sorted
-		index[u], taken[i] = i, u.engine != nil
+		index[u], taken[i] = i, c.groups(u)
 		for _, name := range u.in {
 			if maker := c.maker[name]; maker != nil {
 				at := index[maker]

@@ -3,6 +3,7 @@ package onnx
 import (
 	"context"
 	"errors"
+	"math"
 
 	"github.com/restride/restride/internal/quote"
 	"github.com/restride/restride/layout"
@@ -16,6 +17,9 @@ import (
 type loop struct {
 	body    *subgraph
 	carried int
+	limited bool // the number of iterations is given
+	// conditional: a condition is given. Otherwise those that the body makes are ignored.
+	conditional bool
 }
 
 func prepareLoop(u *unit) error {
@@ -40,22 +44,20 @@ func prepareLoop(u *unit) error {
 	for i := range min(first, u.given()) {
 		u.d.host |= 1 << i
 	}
-	given := u.given()
-	u.kernel = func(c *call) error { return l.run(c, given) }
+	l.limited = u.given() > 0 && u.in[0] != ""
+	l.conditional = u.given() > 1 && u.in[1] != ""
+	u.kernel = l.run
 	return nil
 }
 
-// run runs the loop. given is the number of the node's inputs, without those that the body
-// captures.
-func (l *loop) run(c *call, given int) (err error) {
-	trips, limited := int64(0), given > 0 && c.has(0)
-	if limited {
+func (l *loop) run(c *call) (err error) {
+	trips, going := int64(math.MaxInt64), true
+	if l.limited {
 		if trips, err = c.scalarInt(0, "the number of iterations"); err != nil {
 			return err
 		}
 	}
-	going := true
-	if given > 1 && c.has(1) {
+	if l.conditional {
 		if going, err = c.condition(c.in[1]); err != nil {
 			return err
 		}
@@ -81,7 +83,7 @@ func (l *loop) run(c *call, given int) (err error) {
 		return err
 	}
 	defer a.leave()
-	for i := int64(0); going && (!limited || i < trips); i++ {
+	for i := int64(0); going && i < trips; i++ {
 		if going, err = l.iterate(a, i, carried, collected); err != nil {
 			return err
 		}
@@ -118,8 +120,10 @@ func (l *loop) iterate(a *activation, i int64, carried []Value, collected []item
 		return false, errors.Join(err, releaseAll(made))
 	}
 	defer func() { err = errors.Join(err, releaseAll(made)) }()
-	if going, err = a.c.condition(made[0]); err != nil {
-		return false, err
+	if going = true; l.conditional {
+		if going, err = a.c.condition(made[0]); err != nil {
+			return false, err
+		}
 	}
 	for k := range carried {
 		err = errors.Join(err, carried[k].Release())

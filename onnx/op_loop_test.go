@@ -117,7 +117,7 @@ func doubling(tb testing.TB, inputs ...string) *model.Model {
 		node("Loop", "y", append(inputs, "shape"), body),
 		node("Expand", "wide", []string{"x", "y"}))
 	m.Graph.Nodes[1].Outputs = []string{"y", "sizes"}
-	m.Graph.Initializers = []model.Tensor{constant(tb, "most", []int64{20}), constant(tb, "n", []int64{3})}
+	m.Graph.Initializers = []model.Tensor{constant(tb, "most", []int64{20}), constant(tb, "n", []int64{3}), constant(tb, "six", []int64{6})}
 	yes := constant(tb, "yes", []bool{true})
 	m.Graph.Initializers = append(m.Graph.Initializers, yes)
 	m.Graph.Outputs = outputs("y", "sizes", "wide")
@@ -135,6 +135,8 @@ func TestLoopOfShapes(t *testing.T) {
 		{[]string{"n", ""}, 8, []int64{1, 3, 6}},
 		{[]string{"", "yes"}, 32, []int64{1, 3, 6, 11, 20}},
 		{[]string{"n", "yes"}, 8, []int64{1, 3, 6}},
+		{[]string{"six", "yes"}, 32, []int64{1, 3, 6, 11, 20}},
+		{[]string{"six", ""}, 64, []int64{1, 3, 6, 11, 20, 37}}, // the body's condition is ignored
 	} {
 		s, _ := openFake(t)
 		sess := session(t, s, doubling(t, c.inputs...))

@@ -18,22 +18,23 @@ import (
 // order of nodes, lifetimes, views and copies; the engine computes.
 type Provider interface {
 	// Operator returns how the engine runs a node, or nil if it cannot. A session asks once
-	// for each node of an unknown operator, for each If, and for arithmetic. The session
-	// still runs the arithmetic on shapes itself.
+	// for each node of an unknown operator, for each node with graphs (If, Loop, Scan,
+	// SequenceMap) or a function of the model, which the session runs otherwise, and for
+	// arithmetic. The session still runs the arithmetic on shapes itself.
 	Operator(n Node) (*Operator, error)
 }
 
 // Node describes a node to a provider, which must not change any of it.
 type Node struct {
 	Domain, Op, Overload string
-	Version              int64 // of the domain, as imported by the model; 0: not imported
+	Version              int64 // of the domain, as imported by the model or by the function that the node is in; 0: not imported
 	Name                 string
 	Attrs                Attrs // including the graphs of If, Loop and Scan
 	Inputs, Outputs      []string
 	// Captured are the values of the enclosing graph that the node's graphs use. They
 	// follow the inputs, in a Call too.
 	Captured []string
-	Model    *model.Model   // for its functions and opsets
+	Model    *model.Model   // for its functions, and the opsets that apply to the node
 	Stream   *tensor.Stream // the session's stream
 }
 
@@ -130,9 +131,9 @@ func (c *compiler) ask(u *unit) (*foreign, error) {
 	}
 	n := Node{
 		Domain: calleeOf(u.node.Domain, "", "").domain, Op: u.node.OpType, Overload: u.node.Overload, Name: u.node.Name,
-		Attrs: u.node.Attrs, Inputs: trimAbsent(u.node.Inputs), Outputs: u.node.Outputs, Captured: captured, Model: c.model, Stream: c.p.stream,
+		Attrs: u.node.Attrs, Inputs: trimAbsent(u.node.Inputs), Outputs: u.node.Outputs, Captured: captured, Model: u.model, Stream: c.p.stream,
 	}
-	n.Version = c.model.Opsets[n.Domain]
+	n.Version = u.model.Opsets[n.Domain]
 	op, err := c.provider.Operator(n)
 	if op == nil && err == nil {
 		return nil, nil

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Compares every device of the machine with the oracle, the operators on it with models of them,
-# and with ONNX's backend test cases, if the folder CASES has them; and converts quantised
+# and with ONNX's backend test cases, those of build/onnx-cases and CASES; and converts quantised
 # weights, if VECTORS has some. Random cases have a new seed each time, which is printed: SEED
 # repeats them. With SOAKTIME, each device has more of them for that many seconds.
 set -eu
@@ -25,9 +25,9 @@ operators() {
 	if [ "$2" = fast ] || [ "$SOAKTIME" -gt 0 ] && [ "$1" != cpu ]; then
 		RESTRIDE_TEST_DEVICE=$1 $GO test ./onnx -count=1 -timeout 1h -run 'Random|^TestTypes|GatherTypes|ScatterTypes|InPlace|Attention'
 	fi
-	if [ -d "$CASES" ]; then
-		build/restride conform "$CASES" --device "$1"
-	fi
+	for cases in "$CASES" build/onnx-cases; do
+		[ ! -d "$cases" ] || build/restride conform "$cases" --device "$1"
+	done
 }
 
 # weights converts quantised weights on a device, if the folder VECTORS has some.

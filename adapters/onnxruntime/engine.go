@@ -46,11 +46,10 @@ func New(o Options) (*Engine, error) {
 // domains are the domains of ONNX Runtime's operators.
 var domains = []string{"", "ai.onnx.ml", "com.microsoft"}
 
-// Operator is onnx.Provider's: ONNX Runtime has the operators of its domains, and functions of
-// the model.
+// Operator is onnx.Provider's: ONNX Runtime has the operators of its domains. Functions of the
+// model in other domains are left to the session, which inlines them.
 func (e *Engine) Operator(n onnx.Node) (*onnx.Operator, error) {
-	_, function := n.Model.Function(n.Domain, n.Op, n.Overload)
-	if !function && !slices.Contains(domains, n.Domain) {
+	if !slices.Contains(domains, n.Domain) {
 		return nil, nil
 	}
 	m := *n.Model

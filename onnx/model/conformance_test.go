@@ -21,7 +21,7 @@ const brokenUpstream = "v1.4.1-test_cast_FLOAT_to_STRING/test_data_set_0/output_
 func TestONNXNodeTests(t *testing.T) {
 	root := os.Getenv("RESTRIDE_ONNX_TESTS")
 	if root == "" {
-		root = filepath.FromSlash("../../../shared/onnx-node-tests")
+		root = filepath.FromSlash("../../build/onnx-cases") // see scripts/cases.sh
 	}
 	if _, err := os.Stat(root); err != nil {
 		t.Skipf("ONNX's node tests are not here (RESTRIDE_ONNX_TESTS): %v", err)
