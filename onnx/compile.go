@@ -25,6 +25,7 @@ type compiler struct {
 	declared map[string]model.Type // types of the graph's values, for a provider
 	depth    int                   // nesting depth of the graph
 	inlined  *int                  // number of nodes of functions, in all graphs
+	probed   *int                  // number of probes, in all graphs
 	// hosted are inputs that are on the host in each call of a graph in a node, and wanted
 	// its outputs that are read there.
 	hosted, wanted map[string]bool
@@ -113,7 +114,7 @@ func (c *compiler) compile(p *program, m *model.Model) error {
 	c.large, c.few = map[string]bool{}, map[string]bool{}
 	c.functions = functionsOf(m)
 	if c.inlined == nil {
-		c.inlined = new(int)
+		c.inlined, c.probed = new(int), new(int)
 	}
 	c.declareTypes()
 	steps := []func() error{c.resolve, c.nameValues, c.link, c.sort, c.place}

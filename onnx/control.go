@@ -27,6 +27,10 @@ func init() {
 // of: with them, shapes and indices are known in these graphs.
 const fewHanded = 1 << 10
 
+// maxProbed is the maximum number of compilations that find places of values, after which
+// none that a loop carries is on the host: those of loops in loops multiply.
+const maxProbed = 1 << 10
+
 // control is an operator that runs graphs of its node.
 type control struct {
 	graphs []*subgraph
@@ -129,7 +133,7 @@ func (c *compiler) inner(u *unit, b *subgraph) (*compiler, *model.Model, error) 
 	if err != nil {
 		return nil, nil, err
 	}
-	inner := &compiler{explains: c.explains, provider: c.provider, depth: c.depth + 1, inlined: c.inlined, hosted: map[string]bool{}, wanted: map[string]bool{}}
+	inner := &compiler{explains: c.explains, provider: c.provider, depth: c.depth + 1, inlined: c.inlined, probed: c.probed, hosted: map[string]bool{}, wanted: map[string]bool{}}
 	constants := c.constants()
 	var copies model.Graph
 	var rest []string
@@ -179,11 +183,11 @@ func (c *compiler) settle(b *subgraph, inner *compiler, m *model.Model) ([]bool,
 		}
 		return dropped
 	}
-	if c.probes {
-		drop(nil) // otherwise probes of graphs in graphs would multiply
-	}
 	for tries := 0; ; tries++ {
-		probe := &compiler{probes: true, explains: c.explains, depth: inner.depth, inlined: c.inlined, hosted: inner.hosted, wanted: inner.wanted}
+		if *c.probed++; *c.probed > maxProbed {
+			drop(nil)
+		}
+		probe := &compiler{probes: true, explains: c.explains, depth: inner.depth, inlined: c.inlined, probed: c.probed, hosted: inner.hosted, wanted: inner.wanted}
 		before := *c.inlined
 		err := probe.compile(&program{stream: c.p.stream}, m)
 		if *c.inlined = before; err != nil {

@@ -14,7 +14,7 @@ import (
 
 // maxInlined is the maximum number of nodes that functions of a model may become: functions
 // that call each other grow exponentially.
-const maxInlined = 1 << 20
+const maxInlined = 1 << 18
 
 // callee is the function or operator that a node calls.
 type callee struct{ domain, name, overload string }
@@ -187,12 +187,7 @@ func (in *inlining) bindAttrs(given Attrs, f *model.Function) error {
 			return invalidGraph("%s has no attribute %s", in.name, quote.Name(a.Name))
 		}
 	}
-	in.attrs = slices.Clone(given)
-	for _, a := range f.Defaults {
-		if _, replaced := given.Get(a.Name); !replaced {
-			in.attrs = append(in.attrs, a)
-		}
-	}
+	in.attrs = slices.Concat(given, f.Defaults) // the first of a name counts
 	return nil
 }
 

@@ -128,6 +128,30 @@ func TestFunctionWithGraphs(t *testing.T) {
 	}
 }
 
+// TestFunctionNames: a graph that a caller hands on keeps the caller's names, and new names
+// are apart from those of the graph.
+func TestFunctionNames(t *testing.T) {
+	pick := function("Pick", []string{"c", "v"}, []string{"w"}, node("Transpose", "x", []string{"v"}),
+		node("If", "w", []string{"c"}, ref("then_branch", "one", "graph"), bodyOf("else_branch", []string{"x"})))
+	pick.Attrs = []string{"one"}
+	taken := `node 1 (Pick "y").x`
+	m := withFunctions(layout.Float32, []model.Function{pick},
+		node("Flatten", taken, []string{"x"}),
+		local("Pick", []string{"y"}, []string{"c", "x"}, bodyOf("one", []string{"z"}, node("Identity", "z", []string{"x"}))))
+	m.Graph.Inputs = append(m.Graph.Inputs, input("c", layout.Bool))
+	m.Graph.Outputs = outputs("y", taken)
+	s := open(t)
+	sess := session(t, s, m)
+	for c, want := range map[bool]string{true: "[2,3] [2,3]", false: "[3,2] [2,3]"} {
+		out := run(t, sess, onnx.Values{"x": held(t)(tensor.New(s, layout.Float32, 2, 3)), "c": scalarOf(t, c)})
+		y, err := out.Tensor("y")
+		require.NoError(t, err)
+		z, err := out.Tensor(taken)
+		require.NoError(t, err)
+		require.Equal(t, want, fmt.Sprint(y.Shape(), z.Shape()))
+	}
+}
+
 // TestFunctionsRefuse: what is wrong with a call or a function is an error at load.
 func TestFunctionsRefuse(t *testing.T) {
 	id := function("F", []string{"v"}, []string{"w"}, node("Identity", "w", []string{"v"}))

@@ -76,6 +76,24 @@ func TestIfOfShapes(t *testing.T) {
 	require.ErrorIs(t, err, device.ErrUnsupported)
 }
 
+// TestIfOfConstants: what an If chooses among, to be a shape, is not on the device.
+func TestIfOfConstants(t *testing.T) {
+	branch := func(attr string, to ...int64) model.Attr {
+		b := bodyOf(attr, []string{attr})
+		b.Value.(*model.Graph).Initializers = []model.Tensor{constant(t, attr, to)}
+		return b
+	}
+	m := graphOf(layout.Float32,
+		node("If", "to", []string{"c"}, branch("then_branch", -1), branch("else_branch", 3, 2)),
+		node("Reshape", "y", []string{"x", "to"}))
+	m.Graph.Inputs = append(m.Graph.Inputs, input("c", layout.Bool))
+	s, _ := openFake(t)
+	sess := session(t, s, m)
+	x := held(t)(tensor.New(s, layout.Float32, 2, 3))
+	_, down, _ := transfers(t, s, sess, onnx.Values{"x": x, "c": scalarOf(t, false)})
+	require.Zero(t, down)
+}
+
 func TestIfRefuses(t *testing.T) {
 	then := bodyOf("then_branch", []string{"a"}, node("Identity", "a", []string{"x"}))
 	for says, m := range map[string]*model.Model{

@@ -115,12 +115,13 @@ func doubling(tb testing.TB, inputs ...string) *model.Model {
 	m := graphOf(layout.Float32,
 		node("Shape", "shape", []string{"x"}),
 		node("Loop", "y", append(inputs, "shape"), body),
-		node("Expand", "wide", []string{"x", "y"}))
+		node("Expand", "wide", []string{"x", "y"}),
+		node("Add", "more", []string{"y", "n"}))
 	m.Graph.Nodes[1].Outputs = []string{"y", "sizes"}
 	m.Graph.Initializers = []model.Tensor{constant(tb, "most", []int64{20}), constant(tb, "n", []int64{3}), constant(tb, "six", []int64{6})}
 	yes := constant(tb, "yes", []bool{true})
 	m.Graph.Initializers = append(m.Graph.Initializers, yes)
-	m.Graph.Outputs = outputs("y", "sizes", "wide")
+	m.Graph.Outputs = outputs("y", "sizes", "wide", "more")
 	return m
 }
 
@@ -144,6 +145,7 @@ func TestLoopOfShapes(t *testing.T) {
 		before := s.Device().Stats()
 		out := run(t, sess, onnx.Values{"x": x})
 		require.Equal(t, before, s.Device().Stats(), "nothing touches the device")
+		require.Equal(t, 1, int(before.Buffers), "no constant is there")
 		require.Equal(t, []int64{c.y}, valuesOf[int64](t, out, "y"))
 		require.Equal(t, c.sizes, valuesOf[int64](t, out, "sizes"))
 		wide, err := out.Tensor("wide")
@@ -158,6 +160,74 @@ func TestLoopOfShapes(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestLoopOfAConstant: a constant that a loop carries at first is on the host if the body
+// computes with it.
+func TestLoopOfAConstant(t *testing.T) {
+	m := doubling(t, "n", "")
+	m.Graph.Nodes[1].Inputs[2] = "n"
+	s, _ := openFake(t)
+	sess := session(t, s, m)
+	x := held(t)(tensor.New(s, layout.Float32, 1))
+	before := s.Device().Stats()
+	require.Equal(t, []int64{24}, valuesOf[int64](t, run(t, sess, onnx.Values{"x": x}), "y"))
+	require.Equal(t, before, s.Device().Stats())
+}
+
+// TestLoopOfMixedPlaces: what depends on a value that leaves the host leaves it, too.
+func TestLoopOfMixedPlaces(t *testing.T) {
+	body := inputsOf(bodyOf("body", []string{"cond", "a_", "b_"}, node("Identity", "a_", []string{"x"}), node("Identity", "b_", []string{"a"})),
+		input("i", layout.Int64), input("cond", layout.Bool), input("a", layout.Int64), input("b", layout.Int64))
+	m := graphOf(layout.Int64, node("Loop", "a", []string{"n", "", "n", "n"}, body), node("Identity", "y", []string{"b"}))
+	m.Graph.Nodes[0].Outputs = []string{"a", "b"}
+	m.Graph.Initializers = []model.Tensor{constant(t, "n", []int64{2})}
+	s := open(t)
+	out := run(t, session(t, s, m), onnx.Values{"x": ints(t, s, 7)})
+	require.Equal(t, []int64{7}, valuesOf[int64](t, out, "y"))
+
+	m.Graph.Nodes[1] = node("Add", "y", []string{"b", "n"})
+	refused(t, m, device.ErrUnsupported, "Add (on the host only: of shapes)")
+}
+
+// TestLoopOfGrowth: extents may differ from those that the body declares, as its values change.
+func TestLoopOfGrowth(t *testing.T) {
+	body := inputsOf(bodyOf("body", []string{"cond", "next"}, node("Concat", "next", []string{"state", "state"}, onnx.Int("axis", 0))),
+		input("i", layout.Int64), input("cond", layout.Bool), model.ValueInfo{Name: "state", Type: model.TensorOf(layout.Float32, model.Known(1))})
+	m := graphOf(layout.Float32, node("Loop", "y", []string{"n", "", "x"}, body))
+	m.Graph.Initializers = []model.Tensor{constant(t, "n", []int64{3})}
+	s := open(t)
+	out := run(t, session(t, s, m), onnx.Values{"x": held(t)(tensor.FromSlice(s, []float32{2}, 1))})
+	require.Len(t, valuesOf[float32](t, out, "y"), 8)
+}
+
+// TestLoopsInLoops: loops in loops compute on the host, and the time to load them does not
+// grow as a power with their depth.
+func TestLoopsInLoops(t *testing.T) {
+	ins := []model.ValueInfo{input("i", layout.Int64), input("cond", layout.Bool), input("state", layout.Int64)}
+	body := inputsOf(bodyOf("body", []string{"cond", "next"}, node("Add", "next", []string{"state", "state"})), ins...)
+	for range 25 {
+		body = inputsOf(bodyOf("body", []string{"cond", "next"}, node("Loop", "next", []string{"one", "", "state"}, body)), ins...)
+	}
+	m := graphOf(layout.Int64, node("Shape", "shape", []string{"x"}), node("Loop", "y", []string{"one", "", "shape"}, body))
+	m.Graph.Initializers = []model.Tensor{constant(t, "one", []int64{1})}
+	s := open(t)
+	out := run(t, session(t, s, m), onnx.Values{"x": ints(t, s, 1, 2, 3)})
+	require.Equal(t, []int64{6}, valuesOf[int64](t, out, "y"))
+
+	// In each of these, two values turn out to leave the host, one after the other.
+	ins = append(ins, input("more", layout.Int64))
+	body = inputsOf(bodyOf("body", []string{"cond", "a", "b"}, node("Identity", "a", []string{"x"}), node("Identity", "b", []string{"state"})), ins...)
+	for range 25 {
+		inner := node("Loop", "a", []string{"one", "", "state", "more"}, body)
+		inner.Outputs = []string{"a", "b"}
+		body = inputsOf(bodyOf("body", []string{"cond", "a", "b"}, inner), ins...)
+	}
+	outer := node("Loop", "y", []string{"one", "", "shape", "shape"}, body)
+	outer.Outputs = []string{"y", "z"}
+	m.Graph.Nodes[1] = outer
+	out = run(t, session(t, s, m), onnx.Values{"x": ints(t, s, 1, 2, 3)})
+	require.Equal(t, []int64{1, 2, 3}, valuesOf[int64](t, out, "y"))
 }
 
 // TestLoopWithEngine: a value that is on the host at first, and from an engine later, is

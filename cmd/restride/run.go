@@ -56,8 +56,6 @@ func (w *work) add(n onnx.NodeReport) {
 	w.nodes++
 	w.moved += n.Read + n.Sent
 	switch {
-	case n.Foreign: // an If: the nodes of its graph are counted
-		w.nodes--
 	case n.Kind == tensor.Transfer:
 		w.constants++
 	case n.Host:
