@@ -24,13 +24,12 @@ type compiler struct {
 	provider Provider              // nil: none
 	declared map[string]model.Type // types of the graph's values, for a provider
 	depth    int                   // nesting depth of the graph
-	inlined  *int                  // number of nodes of functions, in all graphs
-	probed   *int                  // number of probes, in all graphs
+	shared   *shared
 	// hosted are inputs that are on the host in each call of a graph in a node, and wanted
 	// its outputs that are read there.
 	hosted, wanted map[string]bool
-	functions      map[callee]*model.Function
 	taken          map[string]bool  // see allNames
+	held           map[string]any   // see constants
 	lacking        []string         // operators missing in nested graphs, one entry per node
 	nodes          []*unit          // in execution order
 	maker          map[string]*unit // the node that makes each value
@@ -41,6 +40,13 @@ type compiler struct {
 	// hostSlots are the slots of the host's copies of constants that are also on the
 	// device.
 	hostSlots map[string]int
+}
+
+// shared is what the compilers of a model's graphs have in common.
+type shared struct {
+	functions map[callee]*model.Function
+	inlined   int // number of nodes of functions
+	probed    int // number of probes
 }
 
 // unit is a node before it becomes a step.
@@ -112,9 +118,8 @@ func (c *compiler) compile(p *program, m *model.Model) error {
 	c.maker, c.uses = map[string]*unit{}, map[string][]use{}
 	c.slots, c.hostSlots = map[string]int{}, map[string]int{}
 	c.large, c.few = map[string]bool{}, map[string]bool{}
-	c.functions = functionsOf(m)
-	if c.inlined == nil {
-		c.inlined, c.probed = new(int), new(int)
+	if c.shared == nil {
+		c.shared = &shared{functions: functionsOf(m)}
 	}
 	c.declareTypes()
 	steps := []func() error{c.resolve, c.nameValues, c.link, c.sort, c.place}
@@ -154,7 +159,7 @@ func (c *compiler) resolve() error {
 func (c *compiler) resolveNode(u *unit) error {
 	n := u.node
 	u.in = trimAbsent(n.Inputs)
-	f := c.functions[calleeOf(n.Domain, n.OpType, n.Overload)]
+	f := c.shared.functions[calleeOf(n.Domain, n.OpType, n.Overload)]
 	err := error(nil)
 	switch {
 	case f != nil:

@@ -123,6 +123,7 @@ func (c *compiler) placeControl(u *unit) error {
 		case err != nil:
 			return fmt.Errorf("%s: %w", b.attr, err)
 		}
+		b.graph = nil // a session does not keep the model
 	}
 	return nil
 }
@@ -133,7 +134,7 @@ func (c *compiler) inner(u *unit, b *subgraph) (*compiler, *model.Model, error) 
 	if err != nil {
 		return nil, nil, err
 	}
-	inner := &compiler{explains: c.explains, provider: c.provider, depth: c.depth + 1, inlined: c.inlined, probed: c.probed, hosted: map[string]bool{}, wanted: map[string]bool{}}
+	inner := &compiler{explains: c.explains, provider: c.provider, depth: c.depth + 1, shared: c.shared, hosted: map[string]bool{}, wanted: map[string]bool{}}
 	constants := c.constants()
 	var copies model.Graph
 	var rest []string
@@ -184,13 +185,13 @@ func (c *compiler) settle(b *subgraph, inner *compiler, m *model.Model) ([]bool,
 		return dropped
 	}
 	for tries := 0; ; tries++ {
-		if *c.probed++; *c.probed > maxProbed {
+		if c.shared.probed++; c.shared.probed > maxProbed {
 			drop(nil)
 		}
-		probe := &compiler{probes: true, explains: c.explains, depth: inner.depth, inlined: c.inlined, probed: c.probed, hosted: inner.hosted, wanted: inner.wanted}
-		before := *c.inlined
+		probe := &compiler{probes: true, explains: c.explains, depth: inner.depth, shared: c.shared, hosted: inner.hosted, wanted: inner.wanted}
+		before := c.shared.inlined
 		err := probe.compile(&program{stream: c.p.stream}, m)
-		if *c.inlined = before; err != nil {
+		if c.shared.inlined = before; err != nil {
 			return nil, err
 		}
 		made := make([]bool, len(b.graph.Outputs))

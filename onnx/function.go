@@ -76,7 +76,7 @@ var newest = &model.Model{Opsets: map[string]int64{"": int64(MaxOpset)}}
 
 // countInlined charges memory for the nodes of a function, and limits their number.
 func (c *compiler) countInlined(f *model.Function) error {
-	if *c.inlined += len(f.Nodes) + 1; *c.inlined > maxInlined {
+	if c.shared.inlined += len(f.Nodes) + 1; c.shared.inlined > maxInlined {
 		return layout.Errorf(device.ErrUnsupported, "graph", "functions of the model become more than %d nodes", maxInlined)
 	}
 	return budget.TakeFor(budget.Process(), c.p, "the session", sizeOfSession(&model.Graph{Nodes: f.Nodes}))

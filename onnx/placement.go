@@ -119,6 +119,9 @@ func (c *compiler) bornOnHost(name string) bool {
 
 // constants returns the constants that nodes use, dense and sparse, by name.
 func (c *compiler) constants() map[string]any {
+	if c.held != nil {
+		return c.held
+	}
 	all := map[string]any{}
 	for i := range c.graph.Initializers {
 		if t := &c.graph.Initializers[i]; c.isConstant(t.Name) {
@@ -135,6 +138,7 @@ func (c *compiler) constants() map[string]any {
 			all[u.outs[0]] = u.constant
 		}
 	}
+	c.held = all
 	return all
 }
 
