@@ -46,7 +46,7 @@ type compiler struct {
 type shared struct {
 	functions map[callee]*model.Function
 	inlined   int // number of nodes of functions
-	probed    int // number of probes
+	probed    map[probed]*findings
 }
 
 // unit is a node before it becomes a step.
@@ -119,7 +119,7 @@ func (c *compiler) compile(p *program, m *model.Model) error {
 	c.slots, c.hostSlots = map[string]int{}, map[string]int{}
 	c.large, c.few = map[string]bool{}, map[string]bool{}
 	if c.shared == nil {
-		c.shared = &shared{functions: functionsOf(m)}
+		c.shared = &shared{functions: functionsOf(m), probed: map[probed]*findings{}}
 	}
 	c.declareTypes()
 	steps := []func() error{c.resolve, c.nameValues, c.link, c.sort, c.place}

@@ -27,9 +27,9 @@ func init() {
 // of: with them, shapes and indices are known in these graphs.
 const fewHanded = 1 << 10
 
-// maxProbed is the maximum number of compilations that find places of values, after which
-// none that a loop carries is on the host: those of loops in loops multiply.
-const maxProbed = 1 << 10
+// maxProbed is the maximum number of compilations that find places of values. After these the
+// values that graphs make count as not on the host.
+const maxProbed = 1 << 12
 
 // control is an operator that runs graphs of its node.
 type control struct {
@@ -48,6 +48,8 @@ type subgraph struct {
 	back  []int // per output: the input that it becomes in the next iteration; -1: none
 	to    []int // per output: the node's output that it is or is part of; -1: a condition, which the host reads
 	takes []int // per captured value: the node's input
+	// wanted are the outputs that are read on the host.
+	wanted []bool
 	// inner compiles model, the graph, for an explanation.
 	inner *compiler
 	model *model.Model
@@ -66,7 +68,7 @@ func (u *unit) subgraph(attr string, inputs, outputs int) (*subgraph, error) {
 		return nil, u.d.invalid("%s has %d outputs; the node needs %d", attr, len(g.Outputs), outputs)
 	}
 	b := &subgraph{attr: attr, path: u.String() + "." + attr, graph: g}
-	b.from, b.back, b.to = make([]int, inputs), make([]int, outputs), make([]int, outputs)
+	b.from, b.back, b.to, b.wanted = make([]int, inputs), make([]int, outputs), make([]int, outputs), make([]bool, outputs)
 	for j := range outputs {
 		b.back[j], b.to[j] = -1, j
 	}
@@ -80,6 +82,49 @@ func (u *unit) subgraph(attr string, inputs, outputs int) (*subgraph, error) {
 // given returns the number of the node's inputs, without those that its graphs capture.
 func (u *unit) given() int { return len(u.in) - len(u.captured) }
 
+// wantControl finds the values that the graphs of a node read on the host, given which of its
+// outputs are read there.
+func (c *compiler) wantControl(u *unit) error {
+	for _, b := range u.control.graphs {
+		for j, k := range b.to {
+			onHost := func(use use) bool { return use.side() == onHost }
+			b.wanted[j] = k < 0 || k < len(u.outs) && slices.ContainsFunc(c.uses[u.outs[k]], onHost)
+		}
+		for more := true; more; {
+			inner, m, err := c.inner(u, b, false)
+			if err != nil {
+				return fmt.Errorf("%s: %w", b.attr, err)
+			}
+			found, err := c.probe(b, inner, m)
+			if err != nil {
+				return fmt.Errorf("%s: %w", b.attr, err)
+			}
+			more = b.want(u, found.reads)
+		}
+	}
+	return nil
+}
+
+// want records which inputs of the graph are read on the host. It reports whether that holds
+// for more of its outputs, which become these inputs in the next iteration.
+func (b *subgraph) want(u *unit, reads []bool) (more bool) {
+	for i, read := range reads {
+		switch {
+		case !read:
+		case i >= len(b.from):
+			u.single |= 1 << b.takes[i-len(b.from)]
+		case b.from[i] >= 0:
+			u.single |= 1 << b.from[i]
+		}
+	}
+	for j, i := range b.back {
+		if i >= 0 && reads[i] && !b.wanted[j] {
+			b.wanted[j], more = true, true
+		}
+	}
+	return more
+}
+
 // placeControl compiles the graphs of a node for the places of the values that they get.
 func (c *compiler) placeControl(u *unit) error {
 	u.control.onHost = make([]bool, len(u.outs))
@@ -87,49 +132,43 @@ func (c *compiler) placeControl(u *unit) error {
 		u.control.onHost[i] = true
 	}
 	for _, b := range u.control.graphs {
-		inner, m, err := c.inner(u, b)
+		inner, m, err := c.inner(u, b, true)
+		if err == nil {
+			err = c.settle(u, b, inner, m)
+		}
+		if err == nil && !c.probes {
+			err = c.compileGraph(b, inner, m)
+		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", b.attr, err)
 		}
-		made, err := c.settle(b, inner, m)
-		if err != nil {
-			return fmt.Errorf("%s: %w", b.attr, err)
-		}
-		for j, k := range b.to {
-			if k >= 0 && k < len(u.outs) && !made[j] {
-				u.control.onHost[k] = false
-			}
-		}
-		for i, k := range b.from {
-			if name := b.graph.Inputs[i].Name; k >= 0 && inner.hosted[name] && c.handable(u.in[k]) {
-				u.single |= 1 << k
-			}
-		}
-		switch {
-		case c.probes:
-			continue
-		case c.explains:
-			b.inner, b.model = inner, m
-			continue
-		}
-		b.program = &program{stream: c.p.stream}
-		c.p.bodies = append(c.p.bodies, b.program) // closed with c.p, even after errors
-		var lack *MissingError
-		switch err := inner.compile(b.program, m); {
-		case errors.As(err, &lack):
-			for i, op := range lack.Ops {
-				c.lacking = append(c.lacking, slices.Repeat([]string{op}, lack.Nodes[i])...)
-			}
-		case err != nil:
-			return fmt.Errorf("%s: %w", b.attr, err)
-		}
-		b.graph = nil // a session does not keep the model
 	}
 	return nil
 }
 
-// inner returns a compiler and a model for a graph of a node.
-func (c *compiler) inner(u *unit, b *subgraph) (*compiler, *model.Model, error) {
+// compileGraph compiles a graph of a node, or keeps what an explanation needs to do so.
+func (c *compiler) compileGraph(b *subgraph, inner *compiler, m *model.Model) error {
+	if c.explains {
+		b.inner, b.model = inner, m
+		return nil
+	}
+	b.program = &program{stream: c.p.stream}
+	c.p.bodies = append(c.p.bodies, b.program) // closed with c.p, even after errors
+	b.graph = nil                              // a session does not keep the model
+	err := inner.compile(b.program, m)
+	var lack *MissingError
+	if !errors.As(err, &lack) {
+		return err
+	}
+	for i, op := range lack.Ops {
+		c.lacking = append(c.lacking, slices.Repeat([]string{op}, lack.Nodes[i])...)
+	}
+	return nil
+}
+
+// inner returns a compiler and a model for a graph of a node. placed: it is known which values
+// around it are on the host.
+func (c *compiler) inner(u *unit, b *subgraph, placed bool) (*compiler, *model.Model, error) {
 	captured, err := free(b.graph, c.depth+1)
 	if err != nil {
 		return nil, nil, err
@@ -153,16 +192,15 @@ func (c *compiler) inner(u *unit, b *subgraph) (*compiler, *model.Model, error) 
 			}
 			continue
 		}
-		inner.hosted[name] = c.onHost(name)
+		inner.hosted[name] = placed && c.onHost(name)
 		b.takes = append(b.takes, k)
 		rest = append(rest, name)
 	}
 	for i, k := range b.from {
-		inner.hosted[b.graph.Inputs[i].Name] = k < 0 || k < 64 && c.onHost(u.in[k])
+		inner.hosted[b.graph.Inputs[i].Name] = k < 0 || k < 64 && placed && c.onHost(u.in[k])
 	}
-	for j, k := range b.to {
-		onHost := func(use use) bool { return use.side() == onHost }
-		inner.wanted[b.graph.Outputs[j].Name] = k < 0 || k < len(u.outs) && slices.ContainsFunc(c.uses[u.outs[k]], onHost)
+	for j, wanted := range b.wanted {
+		inner.wanted[b.graph.Outputs[j].Name] = wanted
 	}
 	m := within(u.model, b.graph, rest)
 	m.Graph.Initializers = slices.Concat(m.Graph.Initializers, copies.Initializers)
@@ -172,39 +210,87 @@ func (c *compiler) inner(u *unit, b *subgraph) (*compiler, *model.Model, error) 
 
 // settle finds out which outputs of a graph are made on the host. A value that goes from
 // iteration to iteration is on the host if it is at first, and after each iteration.
-func (c *compiler) settle(b *subgraph, inner *compiler, m *model.Model) ([]bool, error) {
-	drop := func(unless []bool) (dropped bool) {
+func (c *compiler) settle(u *unit, b *subgraph, inner *compiler, m *model.Model) error {
+	var made []bool
+	for more := true; more; {
+		found, err := c.probe(b, inner, m)
+		if err != nil {
+			return err
+		}
+		made, more = found.made, false
 		for j, i := range b.back {
-			if i < 0 || unless != nil && unless[j] {
+			if i < 0 || made[j] {
 				continue
 			}
 			name := b.graph.Inputs[i].Name
-			dropped = dropped || inner.hosted[name]
+			more = more || inner.hosted[name]
 			inner.hosted[name] = false
 		}
-		return dropped
 	}
-	for tries := 0; ; tries++ {
-		if c.shared.probed++; c.shared.probed > maxProbed {
-			drop(nil)
-		}
-		probe := &compiler{probes: true, explains: c.explains, depth: inner.depth, shared: c.shared, hosted: inner.hosted, wanted: inner.wanted}
-		before := c.shared.inlined
-		err := probe.compile(&program{stream: c.p.stream}, m)
-		if c.shared.inlined = before; err != nil {
-			return nil, err
-		}
-		made := make([]bool, len(b.graph.Outputs))
-		for j := range made {
-			made[j] = probe.onHost(b.graph.Outputs[j].Name)
-		}
-		if !drop(made) {
-			return made, nil
-		}
-		if tries == 1 {
-			drop(nil)
+	for j, k := range b.to {
+		if k >= 0 && k < len(u.outs) && !made[j] {
+			u.control.onHost[k] = false
 		}
 	}
+	for i, k := range b.from {
+		if k >= 0 && inner.hosted[b.graph.Inputs[i].Name] && c.handable(u.in[k]) {
+			u.single |= 1 << k
+		}
+	}
+	return nil
+}
+
+// findings are where the values of a graph are, given the places of its inputs and where its
+// outputs are read.
+type findings struct {
+	made  []bool // per output: made on the host
+	reads []bool // per input: read on the host
+}
+
+// probe compiles a graph as far as it needs to find the places of values. Those of graphs in
+// graphs would multiply: the findings are kept.
+func (c *compiler) probe(b *subgraph, inner *compiler, m *model.Model) (*findings, error) {
+	key := probed{b.graph, placesOf(m.Graph.Inputs, inner.hosted), placesOf(m.Graph.Outputs, inner.wanted)}
+	if found := c.shared.probed[key]; found != nil {
+		return found, nil
+	}
+	found := &findings{make([]bool, len(m.Graph.Outputs)), make([]bool, len(m.Graph.Inputs))}
+	if len(c.shared.probed) >= maxProbed {
+		return found, nil
+	}
+	probe := &compiler{probes: true, explains: c.explains, depth: inner.depth, shared: c.shared, hosted: inner.hosted, wanted: inner.wanted}
+	before := c.shared.inlined
+	err := probe.compile(&program{stream: c.p.stream}, m)
+	if c.shared.inlined = before; err != nil {
+		return nil, err
+	}
+	for j := range found.made {
+		found.made[j] = probe.onHost(m.Graph.Outputs[j].Name)
+	}
+	for i := range found.reads {
+		onHost := func(use use) bool { return use.side() == onHost }
+		found.reads[i] = slices.ContainsFunc(probe.uses[m.Graph.Inputs[i].Name], onHost)
+	}
+	c.shared.probed[key] = found
+	return found, nil
+}
+
+// probed identifies findings: a graph, and its inputs and outputs that are on the host.
+type probed struct {
+	graph           *model.Graph
+	inputs, outputs string
+}
+
+// placesOf lists values that are on the host.
+func placesOf(values []model.ValueInfo, onHost map[string]bool) string {
+	places := make([]byte, len(values))
+	for i := range values {
+		places[i] = '-'
+		if onHost[values[i].Name] {
+			places[i] = 'h'
+		}
+	}
+	return string(places)
 }
 
 // activation is the use of a subgraph in one call of its node.

@@ -48,6 +48,11 @@ func (c *compiler) place() error {
 		}
 	}
 	for _, u := range slices.Backward(c.nodes) {
+		if u.control != nil {
+			if err := c.wantControl(u); err != nil {
+				return fmt.Errorf("%v: %w", u, err)
+			}
+		}
 		u.host = !u.d.opaque && slices.ContainsFunc(u.outs, func(out string) bool {
 			return slices.ContainsFunc(c.uses[out], func(use use) bool { return use.side() == onHost })
 		})

@@ -73,6 +73,31 @@ func TestRandomGraphs(t *testing.T) {
 	}
 }
 
+// TestOutlinedGraphs: random graphs whose nodes are in functions, Ifs and Loops.
+func TestOutlinedGraphs(t *testing.T) {
+	for seed := range uint64(150) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(seed, 23))
+			g := randomGraph(rng, 5+rng.IntN(15))
+			// The positions of a circular one are read where they are.
+			circular := slices.ContainsFunc(g.Model.Graph.Nodes, func(n model.Node) bool { return n.OpType == "TensorScatter" })
+			graphs.Outline(rng, g, 1+rng.IntN(5))
+			onFake, _ := openFake(t)
+			for _, s := range []*tensor.Stream{open(t), onFake} {
+				tensor.CheckLeaks(t, tensor.Host())
+				sess := session(t, s, g.Model)
+				in := feed(t, s, g, rng, views)
+				downloads := s.Device().Stats().Downloads
+				out := run(t, sess, in)
+				if s == onFake && !circular {
+					require.Equal(t, downloads, s.Device().Stats().Downloads)
+				}
+				hasOutputs(t, g, out)
+			}
+		})
+	}
+}
+
 // TestConcurrentGraphs: 16 goroutines run one random graph of all operators.
 func TestConcurrentGraphs(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 9))

@@ -29,6 +29,9 @@ func init() {
 // tryGraph writes a random model, reads it, plans it, and runs it twice.
 func tryGraph(t *Trial) error {
 	g := graphs.Random(t.Rand, graphs.Limits{Nodes: 1 + t.Rand.IntN(20), Ranks: t.Rand.IntN(9), Resident: t.Rand.IntN(3) == 0})
+	if t.Rand.IntN(3) == 0 {
+		graphs.Outline(t.Rand, g, 1+t.Rand.IntN(5))
+	}
 	return within(g, func() error {
 		sess, err := load(t, g)
 		if err != nil {
@@ -57,16 +60,33 @@ func listing(g *graphs.Graph) string {
 	for _, c := range g.Model.Graph.Initializers {
 		s += fmt.Sprintf("  constant %s: %v%v %.200x %.200q\n", c.Name, c.Type, c.Dims, c.Data, c.Strings)
 	}
-	for _, n := range g.Model.Graph.Nodes {
-		s += fmt.Sprintf("  %q = %s(%q)", n.Outputs, n.OpType, n.Inputs)
+	s += nodesListed("  ", g.Model.Graph.Nodes)
+	for i := range g.Model.Functions {
+		f := &g.Model.Functions[i]
+		s += fmt.Sprintf("  function %s(%q) makes %q:\n%s", f.Name, f.Inputs, f.Outputs, nodesListed("    ", f.Nodes))
+	}
+	return s
+}
+
+// nodesListed writes nodes and, below them, those of their graphs.
+func nodesListed(indent string, nodes []model.Node) string {
+	var s string
+	for _, n := range nodes {
+		s += fmt.Sprintf("%s%q = %s(%q)", indent, n.Outputs, n.OpType, n.Inputs)
+		var graphs string
 		for _, a := range n.Attrs {
-			if c, isTensor := a.Value.(*model.Tensor); isTensor {
-				s += fmt.Sprintf(" %s=%v%v %.200x %.200q", a.Name, c.Type, c.Dims, c.Data, c.Strings)
-			} else {
-				s += fmt.Sprintf(" %s=%v", a.Name, a.Value)
+			switch v := a.Value.(type) {
+			case *model.Tensor:
+				s += fmt.Sprintf(" %s=%v%v %.200x %.200q", a.Name, v.Type, v.Dims, v.Data, v.Strings)
+			case *model.Graph:
+				graphs += fmt.Sprintf("%s  %s:\n%s", indent, a.Name, nodesListed(indent+"    ", v.Nodes))
+			case nil:
+				s += fmt.Sprintf(" %s=the call's %s", a.Name, a.Ref)
+			default:
+				s += fmt.Sprintf(" %s=%v", a.Name, v)
 			}
 		}
-		s += "\n"
+		s += "\n" + graphs
 	}
 	return s
 }
