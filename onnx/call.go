@@ -27,6 +27,8 @@ type call struct {
 	captures bool           // the run is recorded by Capture
 	profile  *Profile       // nil: nodes are not measured
 
+	// standIns stand in for the session's constants on the device, in a plan.
+	standIns map[*tensor.Tensor]*tensor.Tensor
 	noText   bool             // strings belong to a plan, which does not know them
 	last     []bool           // per input: nobody uses it after this call
 	mayDefer bool             // output 0 may be pending
@@ -68,6 +70,14 @@ func Run(op string, v Opset, attrs Attrs, inputs ...Value) ([]Value, error) {
 
 // dry reports whether the call belongs to a plan.
 func (c *call) dry() bool { return c.session != nil && c.far != c.session.stream }
+
+// constant returns a constant of the session, or what stands in for it.
+func (c *call) constant(of held) *tensor.Tensor {
+	if x := c.standIns[of.value]; x != nil {
+		return x
+	}
+	return of.value
+}
 
 // one runs an operator that has its own function, on a tensor, without the allocations of a
 // call by name.

@@ -28,15 +28,17 @@ type compiler struct {
 	// hosted are inputs that are on the host in each call of a graph in a node, and wanted
 	// its outputs that are read there.
 	hosted, wanted map[string]bool
-	taken          map[string]bool  // see allNames
-	held           map[string]any   // see constants
-	lacking        []string         // operators missing in nested graphs, one entry per node
-	nodes          []*unit          // in execution order
-	maker          map[string]*unit // the node that makes each value
-	uses           map[string][]use
-	slots          map[string]int
-	large          map[string]bool // constants of more elements than the host computes with
-	few            map[string]bool // constants of at most fewHanded elements
+	// around reports whether an input is born on the host around the graph; see bornOnHost.
+	around  func(name string) bool
+	taken   map[string]bool  // see allNames
+	held    map[string]any   // see constants
+	lacking []string         // operators missing in nested graphs, one entry per node
+	nodes   []*unit          // in execution order
+	maker   map[string]*unit // the node that makes each value
+	uses    map[string][]use
+	slots   map[string]int
+	large   map[string]bool // constants of more elements than the host computes with
+	few     map[string]bool // constants of at most fewHanded elements
 	// hostSlots are the slots of the host's copies of constants that are also on the
 	// device.
 	hostSlots map[string]int
@@ -453,6 +455,9 @@ func (c *compiler) emit() error {
 				}
 			}
 			st.in = append(st.in, slot)
+		}
+		if u.control != nil && !c.explains {
+			u.control.forget()
 		}
 		p.steps = append(p.steps, st)
 	}

@@ -37,6 +37,13 @@ type control struct {
 	onHost []bool // per output of the node: it is made on the host
 }
 
+// forget drops the graphs, once they are compiled: a session does not keep the model.
+func (c *control) forget() {
+	for _, b := range c.graphs {
+		b.graph = nil
+	}
+}
+
 // subgraph is a graph in an attribute of a node. The inputs of its program are its own,
 // followed by values that it captures from the graph around it.
 type subgraph struct {
@@ -81,6 +88,52 @@ func (u *unit) subgraph(attr string, inputs, outputs int) (*subgraph, error) {
 
 // given returns the number of the node's inputs, without those that its graphs capture.
 func (u *unit) given() int { return len(u.in) - len(u.captured) }
+
+// bornInside is bornOnHost for an output of a node with graphs.
+func (c *compiler) bornInside(u *unit, name string) bool {
+	k := slices.Index(u.outs, name)
+	for _, b := range u.control.graphs {
+		if j := slices.Index(b.to, k); j < 0 || !c.bornIn(u, b, b.graph.Outputs[j].Name) {
+			return false
+		}
+	}
+	return true
+}
+
+// bornIn is bornOnHost for a value in a graph of a node.
+func (c *compiler) bornIn(u *unit, b *subgraph, name string) bool {
+	for range b.graph.Nodes {
+		made := slices.IndexFunc(b.graph.Nodes, func(n model.Node) bool { return slices.Contains(n.Outputs, name) })
+		if made < 0 {
+			break
+		}
+		n := &b.graph.Nodes[made]
+		d, err := lookup(n.OpType, Opset(u.model.Opsets[""]))
+		switch {
+		case err != nil || n.Domain != "":
+			return false
+		case d.constant != nil, d.arithmetic, d.shapeOnly, d.generates:
+			return true
+		case len(n.Inputs) == 0:
+			return false
+		}
+		name = n.Inputs[0]
+	}
+	if _, inside := b.graph.Initializer(name); inside {
+		return true
+	}
+	return c.bornAround(u, b, name)
+}
+
+// bornAround is bornOnHost for an input of a graph of a node, its own or captured.
+func (c *compiler) bornAround(u *unit, b *subgraph, name string) bool {
+	for i, k := range b.from {
+		if b.graph.Inputs[i].Name == name {
+			return k < 0 || c.bornOnHost(u.in[k])
+		}
+	}
+	return slices.Contains(u.captured, name) && c.bornOnHost(name)
+}
 
 // wantControl finds the values that the graphs of a node read on the host, given which of its
 // outputs are read there.
@@ -154,7 +207,6 @@ func (c *compiler) compileGraph(b *subgraph, inner *compiler, m *model.Model) er
 	}
 	b.program = &program{stream: c.p.stream}
 	c.p.bodies = append(c.p.bodies, b.program) // closed with c.p, even after errors
-	b.graph = nil                              // a session does not keep the model
 	err := inner.compile(b.program, m)
 	var lack *MissingError
 	if !errors.As(err, &lack) {
@@ -174,6 +226,7 @@ func (c *compiler) inner(u *unit, b *subgraph, placed bool) (*compiler, *model.M
 		return nil, nil, err
 	}
 	inner := &compiler{explains: c.explains, provider: c.provider, depth: c.depth + 1, shared: c.shared, hosted: map[string]bool{}, wanted: map[string]bool{}}
+	inner.around = func(name string) bool { return c.bornAround(u, b, name) }
 	constants := c.constants()
 	var copies model.Graph
 	var rest []string
@@ -258,7 +311,7 @@ func (c *compiler) probe(b *subgraph, inner *compiler, m *model.Model) (*finding
 	if len(c.shared.probed) >= maxProbed {
 		return found, nil
 	}
-	probe := &compiler{probes: true, explains: c.explains, depth: inner.depth, shared: c.shared, hosted: inner.hosted, wanted: inner.wanted}
+	probe := &compiler{probes: true, explains: c.explains, depth: inner.depth, shared: c.shared, hosted: inner.hosted, wanted: inner.wanted, around: inner.around}
 	before := c.shared.inlined
 	err := probe.compile(&program{stream: c.p.stream}, m)
 	if c.shared.inlined = before; err != nil {
@@ -303,7 +356,7 @@ type activation struct {
 }
 
 // enter prepares a subgraph for one or more runs within a call.
-func (b *subgraph) enter(c *call) (*activation, error) {
+func (b *subgraph) enter(c *call) *activation {
 	a := &activation{of: b, c: c, r: b.take(), given: Values{}}
 	for i, k := range b.takes {
 		a.given[b.inputs[len(b.from)+i].name] = c.in[k]
@@ -317,20 +370,12 @@ func (b *subgraph) enter(c *call) (*activation, error) {
 		hook = &a.hook
 	}
 	a.r.begin(c.ctx, c.session, c.far, hook)
-	a.r.call.captures, a.r.call.profile, a.r.nested = c.captures, c.profile, true
+	a.r.call.captures, a.r.call.profile, a.r.call.noText, a.r.nested = c.captures, c.profile, c.noText, true
+	a.r.call.standIns = c.standIns
 	for _, constant := range c.session.constants[b.program] {
-		x := constant.value
-		if c.dry() && x.Stream() != tensor.Host() {
-			var err error
-			if x, err = tensor.Empty(c.far, x.DType(), x.Shape()...); err != nil {
-				a.leave()
-				return nil, err
-			}
-			c.temps = append(c.temps, x)
-		}
-		a.r.values[constant.slot] = x
+		a.r.values[constant.slot] = c.constant(constant)
 	}
-	return a, nil
+	return a
 }
 
 func (a *activation) leave() { a.of.put(a.r) }

@@ -22,10 +22,7 @@ func prepareIf(u *unit) error {
 		if chosen {
 			b = branches[0]
 		}
-		a, err := b.enter(c)
-		if err != nil {
-			return err
-		}
+		a := b.enter(c)
 		defer a.leave()
 		made, err := a.run()
 		copy(c.out, made)

@@ -78,10 +78,7 @@ func (l *loop) run(c *call) (err error) {
 			return err
 		}
 	}
-	a, err := l.body.enter(c)
-	if err != nil {
-		return err
-	}
+	a := l.body.enter(c)
 	defer a.leave()
 	for i := int64(0); going && i < trips; i++ {
 		if going, err = l.iterate(a, i, carried, collected); err != nil {

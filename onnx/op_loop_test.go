@@ -311,3 +311,38 @@ func TestLoopRefuses(t *testing.T) {
 		})
 	}
 }
+
+// A plan of a constant that a body returns: it counts with the session's, and is not
+// overwritten, as in a run.
+func TestBugPlanOfConstantsInBodies(t *testing.T) {
+	body := inputsOf(bodyOf("body", []string{"cond", "made"}), input("i", layout.Int64), input("cond", layout.Bool), input("state", layout.Int64))
+	g := body.Value.(*model.Graph)
+	g.Initializers = []model.Tensor{constant(t, "made", []int64{1, 2, 3})}
+	m := graphOf(layout.Int64,
+		node("Loop", "a", []string{"n", "", "x"}, body),
+		node("ScatterElements", "y", []string{"a", "at", "x"}))
+	m.Graph.Initializers = []model.Tensor{constant(t, "n", []int64{2}), constant(t, "at", []int64{1})}
+	s := open(t)
+	sess := session(t, s, m)
+	p, err := sess.Plan(map[string]layout.Shape{"x": {1}}, nil)
+	require.NoError(t, err)
+	var ran []tensor.Verdict
+	sess.OnNode(func(n onnx.NodeReport) { ran = append(ran, n.Verdict) })
+	out := run(t, sess, onnx.Values{"x": ints(t, s, 7)})
+	require.Equal(t, []int64{1, 7, 3}, valuesOf[int64](t, out, "y"))
+	for i, n := range p.Nodes {
+		require.Equal(t, ran[i].Bytes, n.Bytes, n.Op)
+	}
+	require.GreaterOrEqual(t, p.Constants, int64(24))
+}
+
+// A plan of text in a body: what stands in for strings does not matter.
+func TestBugPlanOfTextInBodies(t *testing.T) {
+	body := inputsOf(bodyOf("body", []string{"cond", "made"}, node("Cast", "made", []string{"x"}, onnx.Int("to", int64(layout.Int64)))),
+		input("i", layout.Int64), input("cond", layout.Bool), input("state", layout.Int64))
+	m := graphOf(layout.String, node("Loop", "y", []string{"n", "", "n"}, body))
+	m.Graph.Initializers = []model.Tensor{constant(t, "n", []int64{2})}
+	s, _ := openFake(t)
+	_, err := session(t, s, m).Plan(map[string]layout.Shape{"x": {1}}, nil)
+	require.NoError(t, err)
+}

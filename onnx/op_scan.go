@@ -109,10 +109,7 @@ func (s *scan) run(c *call) error {
 		}
 		xs[i] = x
 	}
-	a, err := s.body.enter(c)
-	if err != nil {
-		return err
-	}
+	a := s.body.enter(c)
 	defer a.leave()
 	if !s.batched {
 		out, err := s.sequence(a, xs)

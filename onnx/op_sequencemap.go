@@ -54,10 +54,7 @@ func (c *call) mapSequences(body *subgraph) error {
 			return c.d.invalid("the sequence is empty, and the body does not declare the type of its output %s", quote.Name(port.name))
 		}
 	}
-	a, err := body.enter(c)
-	if err != nil {
-		return err
-	}
+	a := body.enter(c)
 	defer a.leave()
 	own := make([]Value, len(inputs))
 	for i := range first.Items {

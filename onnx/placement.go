@@ -110,9 +110,9 @@ func (c *compiler) bornOnHost(name string) bool {
 		maker := c.maker[name]
 		switch {
 		case maker == nil:
-			return name != "" && (c.hosted[name] || c.isConstant(name))
+			return name != "" && (c.isConstant(name) || c.around != nil && c.around(name))
 		case maker.control != nil:
-			return false // placed later
+			return c.bornInside(maker, name)
 		case maker.constant != nil, maker.d.arithmetic, maker.d.shapeOnly, maker.d.generates:
 			return true
 		case maker.d.opaque || len(maker.in) == 0:

@@ -60,14 +60,20 @@ func (s *Session) Plan(shapes map[string]layout.Shape, known Values) (p *Plan, e
 		return t, err
 	}
 	r := &run{values: make([]Value, s.program.slots)}
-	for _, c := range s.constants[s.program] {
-		x := c.value
-		if x.Stream() != tensor.Host() {
-			if x, err = hold(tensor.Empty(on, x.DType(), x.Shape()...)); err != nil {
+	r.call.standIns = map[*tensor.Tensor]*tensor.Tensor{}
+	for _, constants := range s.constants {
+		for _, c := range constants {
+			x := c.value
+			if x.Stream() == tensor.Host() {
+				continue
+			}
+			if r.call.standIns[x], err = hold(tensor.Empty(on, x.DType(), x.Shape()...)); err != nil {
 				return nil, err
 			}
 		}
-		r.values[c.slot] = x
+	}
+	for _, c := range s.constants[s.program] {
+		r.values[c.slot] = r.call.constant(c)
 	}
 	p = &Plan{Constants: dev.Stats().Live}
 	if err := budget.TakeFor(budget.Process(), p, op, s.program.reportBytes()); err != nil {

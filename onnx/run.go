@@ -38,7 +38,7 @@ func (p *program) put(r *run) {
 	clear(r.into)
 	r.given, r.into = r.given[:0], r.into[:0]
 	clear(r.call.later[:cap(r.call.later)])
-	r.call.x, r.call.ctx, r.call.hook, r.call.profile, r.call.session, r.call.into = nil, nil, nil, nil, nil, nil
+	r.call.x, r.call.ctx, r.call.hook, r.call.profile, r.call.session, r.call.into, r.call.standIns = nil, nil, nil, nil, nil, nil, nil
 	p.runs.Put(r)
 }
 
