@@ -164,7 +164,7 @@ func (c *compiler) resolveNode(u *unit) error {
 	f := c.shared.functions[calleeOf(n.Domain, n.OpType, n.Overload)]
 	err := error(nil)
 	switch {
-	case f != nil:
+	case f != nil && u.model != newest:
 		if err = c.called(u, f); err == nil && u.engine == nil {
 			return nil
 		}
