@@ -123,11 +123,12 @@ func (r *repack) run(ctx context.Context, cmd *cobra.Command, source string) (er
 	if err := r.cut(); err != nil {
 		return err
 	}
+	reporter := repackReporter{r, cmd.OutOrStdout()}
 	if r.dryRun {
-		return r.tell(cmd.OutOrStdout())
+		return reporter.preview()
 	}
 	if err := r.writeAll(ctx); err != nil {
 		return err
 	}
-	return r.summary(cmd.OutOrStdout(), time.Since(start))
+	return reporter.summary(time.Since(start))
 }

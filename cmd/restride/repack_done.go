@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 
 	"github.com/restride/restride/internal/quote"
 )
@@ -29,7 +28,7 @@ func (a *amount) add(weights, copied int, bytes int64) {
 func (a amount) none() bool { return a == amount{} }
 
 // tellEarlier reports what an earlier run has written, and whether this run has checked it.
-func (r *repack) tellEarlier(out io.Writer) {
+func (r repackReporter) tellEarlier() {
 	a := r.did.earlier
 	if a.none() {
 		return
@@ -38,11 +37,11 @@ func (r *repack) tellEarlier(out io.Writer) {
 	if r.verify {
 		looked = "made again, and the same"
 	}
-	fmt.Fprintf(out, "an earlier run has written %d weights, %d tensors as they were, %s in all: %s\n", a.Weights, a.Copied, byteSize(a.Bytes), looked)
+	fmt.Fprintf(r.out, "an earlier run has written %d weights, %d tensors as they were, %s in all: %s\n", a.Weights, a.Copied, byteSize(a.Bytes), looked)
 }
 
 // tellBack reports which weights were converted back, or can be, and why others cannot.
-func (r *repack) tellBack(out io.Writer) error {
+func (r repackReporter) tellBack() error {
 	if !r.verify {
 		return nil
 	}
@@ -63,9 +62,9 @@ func (r *repack) tellBack(out io.Writer) error {
 	if r.dryRun {
 		what = "can be turned back"
 	}
-	_, err := fmt.Fprintf(out, "%d weights %s\n", back, what)
+	_, err := fmt.Fprintf(r.out, "%d weights %s\n", back, what)
 	if first != nil {
-		_, err = fmt.Fprintf(out, "%d cannot be turned back, %s among them: %v\n", cannot, quote.Plain(first.From.Name), first.back)
+		_, err = fmt.Fprintf(r.out, "%d cannot be turned back, %s among them: %v\n", cannot, quote.Plain(first.From.Name), first.back)
 	}
 	return err
 }

@@ -198,7 +198,7 @@ func TestBugVerifyOfEarlierTensors(t *testing.T) {
 func TestVerifyClaims(t *testing.T) {
 	r := &repack{verify: true, part: part{1, 1}, files: []*outFile{{weights: []*weight{{turned: true}, {}, {}}}}}
 	var out bytes.Buffer
-	require.NoError(t, r.tellBack(&out))
+	require.NoError(t, repackReporter{r, &out}.tellBack())
 	require.Equal(t, "1 weights turned back, and the same\n", out.String())
 }
 

@@ -95,13 +95,19 @@ func (r *repack) weightReport(w *weight) weightReport {
 	return out
 }
 
-// tell reports what would be done.
-func (r *repack) tell(out io.Writer) error {
+// repackReporter writes reports about a repack.
+type repackReporter struct {
+	*repack
+	out io.Writer
+}
+
+// preview reports what would be done.
+func (r repackReporter) preview() error {
 	all := r.report()
 	if r.json {
-		return printJSON(out, all)
+		return printJSON(r.out, all)
 	}
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(r.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "weight\tto\tverdict\tmoves\tbytes\tmemory\tpieces")
 	for _, f := range r.mine() {
 		for _, x := range f.weights {
@@ -113,17 +119,17 @@ func (r *repack) tell(out io.Writer) error {
 		return err
 	}
 	for _, f := range r.mine() {
-		fmt.Fprintf(out, "%s: %d tensors, %s\n", quote.Path(f.path), len(f.header.Tensors), byteSize(f.bytes))
+		fmt.Fprintf(r.out, "%s: %d tensors, %s\n", quote.Path(f.path), len(f.header.Tensors), byteSize(f.bytes))
 	}
-	fmt.Fprintf(out, "%d weights from %s to %s, %d tensors as they are, %s; at most %s of memory at once\n", len(all.Weights), all.From, all.To, all.Copied, byteSize(all.Bytes), byteSize(all.Memory))
-	r.tellLeftOut(out)
-	return r.tellBack(out)
+	fmt.Fprintf(r.out, "%d weights from %s to %s, %d tensors as they are, %s; at most %s of memory at once\n", len(all.Weights), all.From, all.To, all.Copied, byteSize(all.Bytes), byteSize(all.Memory))
+	r.tellLeftOut()
+	return r.tellBack()
 }
 
 // tellLeftOut names the metadata that the output cannot contain.
-func (r *repack) tellLeftOut(out io.Writer) {
+func (r repackReporter) tellLeftOut() {
 	if len(r.leftOut) > 0 {
-		fmt.Fprintf(out, "metadata left out: %s\n", quote.Plain(strings.Join(r.leftOut, ", ")))
+		fmt.Fprintf(r.out, "metadata left out: %s\n", quote.Plain(strings.Join(r.leftOut, ", ")))
 	}
 }
 
@@ -140,20 +146,20 @@ func shapes(w *weight) string {
 }
 
 // summary reports what was done.
-func (r *repack) summary(out io.Writer, took time.Duration) error {
+func (r repackReporter) summary(took time.Duration) error {
 	all := r.report()
 	all.Seconds = took.Seconds()
 	if r.json {
-		return printJSON(out, all)
+		return printJSON(r.out, all)
 	}
-	fmt.Fprintf(out, "%s: %d weights from %s to %s, %d tensors as they were, %s in %v\n", quote.Path(r.output), r.did.made.Weights, all.From, all.To, all.Copied, byteSize(all.Bytes), took.Round(time.Millisecond))
-	fmt.Fprintf(out, "%d tensors by %d copies on %s, %d views\n", r.did.moved, r.did.moves, all.Device, r.did.views)
-	r.tellEarlier(out)
+	fmt.Fprintf(r.out, "%s: %d weights from %s to %s, %d tensors as they were, %s in %v\n", quote.Path(r.output), r.did.made.Weights, all.From, all.To, all.Copied, byteSize(all.Bytes), took.Round(time.Millisecond))
+	fmt.Fprintf(r.out, "%d tensors by %d copies on %s, %d views\n", r.did.moved, r.did.moves, all.Device, r.did.views)
+	r.tellEarlier()
 	if r.left > 0 {
-		fmt.Fprintf(out, "%d weights are of format %s as before: what is said of the file's weights is true of these\n", r.left, all.From)
+		fmt.Fprintf(r.out, "%d weights are of format %s as before: what is said of the file's weights is true of these\n", r.left, all.From)
 	}
-	r.tellLeftOut(out)
-	return r.tellBack(out)
+	r.tellLeftOut()
+	return r.tellBack()
 }
 
 // printJSON prints a value for other programs.

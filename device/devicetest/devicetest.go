@@ -73,10 +73,10 @@ func (s Suite) Run(t *testing.T, open func(*testing.T) device.Device) {
 		name string
 		run  func(*testing.T)
 	}{
-		{"Info", r.info},
-		{"Transfers", r.transfers},
-		{"Alloc", r.alloc},
-		{"Empty", r.empty},
+		{"Info", r.one(info)},
+		{"Transfers", r.one(transfers)},
+		{"Alloc", r.one(alloc)},
+		{"Empty", r.one(empty)},
 		{"Fill", values.fill},
 		{"Convert", values.convert},
 		{"Runs", values.runs},
@@ -85,21 +85,21 @@ func (s Suite) Run(t *testing.T, open func(*testing.T) device.Device) {
 		{"Sweep", r.sweep},
 		{"Random", r.random},
 		{"Take", values.take},
-		{"TakeRules", r.takeRules},
+		{"TakeRules", r.two(takeRules)},
 		{"TakeOrder", r.takeOrder},
 		{"Map", values.maps},
-		{"MapRules", r.mapRules},
+		{"MapRules", r.two(mapRules)},
 		{"Where", values.where},
-		{"WhereRules", r.whereRules},
+		{"WhereRules", r.two(whereRules)},
 		{"Put", values.put},
-		{"PutRules", r.putRules},
+		{"PutRules", r.one(putRules)},
 		{"PutOrder", r.putOrder},
 		{"Scaling", values.scaling},
-		{"ScalingRules", r.scalingRules},
-		{"Strings", r.strings},
-		{"Rules", r.rules},
-		{"Stats", r.stats},
-		{"Trim", r.trim},
+		{"ScalingRules", r.two(scalingRules)},
+		{"Strings", r.one(holdsStrings)},
+		{"Rules", r.two(rules)},
+		{"Stats", r.one(stats)},
+		{"Trim", r.one(trim)},
 		{"Free", r.free},
 		{"CloseQueue", r.closeQueue},
 		{"CloseDevice", r.closeDevice},
@@ -169,6 +169,16 @@ func (r runner) rig(t *testing.T) rig {
 	return rig{T: t, dev: dev}.fork(t)
 }
 
+// one returns a test that runs on one device.
+func (r runner) one(test func(rig)) func(*testing.T) {
+	return func(t *testing.T) { test(r.rig(t)) }
+}
+
+// two returns a test that runs on a device, beside another one.
+func (r runner) two(test func(rig, other rig)) func(*testing.T) {
+	return func(t *testing.T) { test(r.rig(t), r.rig(t)) }
+}
+
 // fork returns a rig with its own queue on the same device.
 func (r rig) fork(t *testing.T) rig {
 	t.Helper()
@@ -227,6 +237,14 @@ func (r rig) left(b device.Buffer) []byte {
 		r.is(err, device.ErrInvalid, "an index out of range")
 	}
 	return data
+}
+
+// parse returns the case of a name.
+func (r rig) parse(name string) oracle.Case {
+	r.Helper()
+	c, err := oracle.ParseCase(name)
+	r.ok(err)
+	return c
 }
 
 // check runs a case; at the third that fails, the test ends.

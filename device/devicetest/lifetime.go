@@ -9,8 +9,7 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-func (r runner) info(t *testing.T) {
-	rig := r.rig(t)
+func info(rig rig) {
 	info := rig.dev.Info()
 	if info.Backend == "" || info.Name == "" || info.Index < 0 || info.Memory < 0 || info.MaxAlloc < 0 {
 		rig.Errorf("implausible: %+v", info)
@@ -36,8 +35,7 @@ func (r runner) info(t *testing.T) {
 }
 
 // transfers writes and reads at every byte of a buffer.
-func (r runner) transfers(t *testing.T) {
-	rig := r.rig(t)
+func transfers(rig rig) {
 	model := noise(77, 1)
 	b := rig.buffer(model)
 	for off := int64(0); off <= 77; off++ {
@@ -61,8 +59,7 @@ func (r runner) transfers(t *testing.T) {
 	rig.ok(b.Free())
 }
 
-func (r runner) alloc(t *testing.T) {
-	rig := r.rig(t)
+func alloc(rig rig) {
 	var all []device.Buffer
 	for _, n := range []int64{0, 1, 2, 3, 63, 64, 65, 127, 4095, 4096, 4097, 1 << 20} {
 		all = append(all, rig.buffer(noise(n, uint64(n))))
@@ -105,8 +102,7 @@ func (r runner) alloc(t *testing.T) {
 }
 
 // empty makes every call on layouts without elements.
-func (r runner) empty(t *testing.T) {
-	rig := r.rig(t)
+func empty(rig rig) {
 	data := noise(16, 1)
 	a, b := rig.buffer(data), rig.buffer(data)
 	none := rig.buffer(nil)
@@ -138,23 +134,22 @@ func (r runner) empty(t *testing.T) {
 }
 
 // stats compares the device's counts with the test's own.
-func (r runner) stats(t *testing.T) {
-	rig := r.rig(t)
+func stats(rig rig) {
 	var want device.Stats
 	same := func(after string) {
-		t.Helper()
+		rig.Helper()
 		got := rig.dev.Stats()
 		if got.Reserved < got.Live {
-			t.Errorf("after %s: %d reserved for %d live", after, got.Reserved, got.Live)
+			rig.Errorf("after %s: %d reserved for %d live", after, got.Reserved, got.Live)
 		}
 		got.Reserved, got.Waits = 0, 0 // up to the device
 		if got != want {
-			t.Fatalf("after %s:\ngot  %+v\nwant %+v", after, got, want)
+			rig.Fatalf("after %s:\ngot  %+v\nwant %+v", after, got, want)
 		}
 	}
 	same("opening")
 	alloc := func(n int64) device.Buffer {
-		t.Helper()
+		rig.Helper()
 		b, err := rig.dev.Alloc(n)
 		rig.ok(err)
 		want.Live += n
@@ -164,7 +159,7 @@ func (r runner) stats(t *testing.T) {
 		return b
 	}
 	free := func(b device.Buffer) {
-		t.Helper()
+		rig.Helper()
 		rig.ok(rig.q.Wait())
 		rig.ok(b.Free())
 		want.Live -= b.Size()
@@ -181,7 +176,7 @@ func (r runner) stats(t *testing.T) {
 	want.Downloads, want.DeviceToHost = 1, 5
 	same("Read")
 	launch := func(after string, bytes int64, err error) {
-		t.Helper()
+		rig.Helper()
 		rig.ok(err)
 		rig.ok(rig.q.Wait())
 		want.Launches++
@@ -198,16 +193,15 @@ func (r runner) stats(t *testing.T) {
 	free(a)
 	free(b)
 	if want.Live != 0 || want.Buffers != 0 || want.Peak != 128 {
-		t.Errorf("the test miscounted: %+v", want)
+		rig.Errorf("the test miscounted: %+v", want)
 	}
 }
 
 // trim returns idle memory, of all sizes and with work in flight, and leaves the rest intact.
-func (r runner) trim(t *testing.T) {
-	rig := r.rig(t)
+func trim(rig rig) {
 	trimmer, ok := device.As[device.Trimmer](rig.dev)
 	if !ok {
-		t.Skip("the device keeps no memory, or cannot return it")
+		rig.Skip("the device keeps no memory, or cannot return it")
 	}
 	data := noise(1000, 1)
 	kept := rig.buffer(data)
@@ -221,16 +215,16 @@ func (r runner) trim(t *testing.T) {
 	rig.ok(rig.q.Wait())
 	rig.ok(trimmer.Trim())
 	if s := rig.dev.Stats(); s.Live != kept.Size() || s.Reserved < s.Live || s.Reserved > 2*s.Live {
-		t.Errorf("of memory for a buffer of %d bytes and idle memory, Trim has left %+v", kept.Size(), s)
+		rig.Errorf("of memory for a buffer of %d bytes and idle memory, Trim has left %+v", kept.Size(), s)
 	}
 	if !bytes.Equal(rig.bytes(kept), data) {
-		t.Error("Trim has changed a buffer")
+		rig.Error("Trim has changed a buffer")
 	}
 	rig.ok(kept.Free())
 	rig.ok(rig.q.Wait())
 	rig.ok(trimmer.Trim())
 	if s := rig.dev.Stats(); s.Live != 0 || s.Reserved != 0 {
-		t.Errorf("without buffers, Trim has left %+v", s)
+		rig.Errorf("without buffers, Trim has left %+v", s)
 	}
 	rig.ok(rig.buffer(data).Free())
 	rig.ok(rig.dev.Close())

@@ -77,11 +77,10 @@ func (r runner) randomCases(t *testing.T, shared rig, limits oracle.Limits, n, l
 }
 
 // mapRules makes maps that a device must refuse immediately.
-func (r runner) mapRules(t *testing.T) {
-	rig := r.rig(t)
+func mapRules(rig, other rig) {
 	data := noise(2048, 1)
 	a, b, table := rig.buffer(data), rig.buffer(data), rig.buffer(data)
-	foreign := r.rig(t).buffer(noise(256, 2))
+	foreign := other.buffer(noise(256, 2))
 	of := func(b device.Buffer, t layout.DType, off int64, dims ...int64) device.Operand {
 		return operand(b, t, dense(off, dims...))
 	}
@@ -129,11 +128,20 @@ func (r runner) mapRules(t *testing.T) {
 // the buffers, which hold the same bytes, do not change.
 func (r rig) refusesAll(calls []call, buffers ...device.Buffer) {
 	r.Helper()
+	r.changesNothing(func() {
+		for _, c := range calls {
+			r.is(c.do(), device.ErrInvalid, "%s", c.name)
+		}
+	}, buffers...)
+}
+
+// changesNothing makes calls that a device must refuse, and checks that neither its counts nor
+// the buffers, which hold the same bytes, change.
+func (r rig) changesNothing(refused func(), buffers ...device.Buffer) {
+	r.Helper()
 	data := r.bytes(buffers[0])
 	before := r.dev.Stats()
-	for _, c := range calls {
-		r.is(c.do(), device.ErrInvalid, "%s", c.name)
-	}
+	refused()
 	if after := r.dev.Stats(); after != before {
 		r.Errorf("refused, but the stats went from %+v to %+v", before, after)
 	}

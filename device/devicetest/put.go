@@ -26,28 +26,11 @@ func (r runner) put(t *testing.T) {
 		types, n, lanes, rows, limits.MaxBytes = widths[1:], 60, 1, []int64{1, 8, 33}, 1<<10
 	}
 	limits.Once = r.Once
-	outside := layout.OutOfRangeError
-	if r.Once {
-		outside = layout.OutOfRangeSkip
-	}
 	for _, dtype := range types {
 		for _, at := range []layout.DType{layout.Int32, layout.Int64} {
 			for _, width := range rows {
-				// Five rows or columns of nine, to odd offsets.
 				seed++
-				shape := []int64{5, width}
-				row := oracle.Case{
-					Op: oracle.OpPut, DstType: dtype, SrcType: dtype, AtType: at, Dst: strided(shape, []int64{0, 1}, int64(seed%3)*16), Src: dense(int64(seed%9), 5, width),
-					At: strided(shape, []int64{1, 0}, 1), By: []layout.Index{{Extent: 9, Stride: width, OutOfRange: outside}}, Wrong: int(seed % 8 / 7), Once: r.Once,
-				}
-				column := row
-				column.Dst, column.Src = strided(shape, []int64{0, 9}, 5), strided(shape, []int64{1, 5}, 3)
-				column.By = []layout.Index{{Extent: 9, Stride: 1, OutOfRange: outside}}
-				each := column
-				each.At = dense(0, 5, width)
-				one := each // the same index for all
-				one.Src = strided(shape, []int64{0, 0}, 7)
-				for _, c := range []oracle.Case{row, column, each, one} {
+				for _, c := range r.scatters(dtype, at, width, int64(seed)) {
 					shared.check(c, seed)
 				}
 			}
@@ -73,6 +56,27 @@ func (r runner) put(t *testing.T) {
 			rig.check(oracle.Random(rand.New(rand.NewPCG(seed, 3)), limits), seed)
 		}
 	}
+}
+
+// scatters returns puts of five rows and columns of nine, and of single elements, to odd offsets.
+func (r runner) scatters(dtype, at layout.DType, width, turn int64) []oracle.Case {
+	outside := layout.OutOfRangeError
+	if r.Once {
+		outside = layout.OutOfRangeSkip
+	}
+	shape := []int64{5, width}
+	row := oracle.Case{
+		Op: oracle.OpPut, DstType: dtype, SrcType: dtype, AtType: at, Dst: strided(shape, []int64{0, 1}, turn%3*16), Src: dense(turn%9, 5, width),
+		At: strided(shape, []int64{1, 0}, 1), By: []layout.Index{{Extent: 9, Stride: width, OutOfRange: outside}}, Wrong: int(turn % 8 / 7), Once: r.Once,
+	}
+	column := row
+	column.Dst, column.Src = strided(shape, []int64{0, 9}, 5), strided(shape, []int64{1, 5}, 3)
+	column.By = []layout.Index{{Extent: 9, Stride: 1, OutOfRange: outside}}
+	each := column
+	each.At = dense(0, 5, width)
+	one := each // the same index for all
+	one.Src = strided(shape, []int64{0, 0}, 7)
+	return []oracle.Case{row, column, each, one}
 }
 
 // reductions runs puts that reduce: of elements, and of rows, several to one place.
@@ -103,69 +107,66 @@ func (r runner) reductions(shared rig) {
 }
 
 // putRules makes puts that a device must refuse immediately.
-func (r runner) putRules(t *testing.T) {
-	rig := r.rig(t)
+func putRules(rig rig) {
 	data := noise(64, 1)
 	a, b, at := rig.buffer(data), rig.buffer(data), rig.indices(0, 1, 2, 3, 4, 5, 6, 7)
-	of := func(b device.Buffer, dims ...int64) device.Operand {
-		return operand(b, layout.Uint8, dense(0, dims...))
-	}
 	ints := func(off int64, dims ...int64) device.Operand { return operand(at, layout.Int64, dense(off, dims...)) }
-	one := operand(a, layout.Uint8, strided([]int64{4}, []int64{0}, 0))
-	by := func(extent, stride int64) []layout.Index { return []layout.Index{{Extent: extent, Stride: stride}} }
-	before := rig.dev.Stats()
-	for _, c := range []struct {
+	one := repeated(a, layout.Uint8, 4)
+	bad := []struct {
 		name         string
 		dst, src, at device.Operand
 		how          device.Reduction
 		by           []layout.Index
 		kind         error
 	}{
-		{"shapes", one, of(b, 4), ints(0, 3), device.ReduceSet, by(8, 1), device.ErrInvalid},
-		{"shapes of dst and src", one, of(b, 3), ints(0, 4), device.ReduceSet, by(8, 1), device.ErrInvalid},
-		{"widths", one, operand(b, layout.Int16, dense(0, 4)), ints(0, 4), device.ReduceSet, by(8, 1), device.ErrInvalid},
-		{"bytes as indices", one, of(b, 4), operand(at, layout.Uint8, dense(0, 4)), device.ReduceSet, by(8, 1), device.ErrInvalid},
-		{"indices beyond their buffer", one, of(b, 4), ints(5, 4), device.ReduceSet, by(8, 1), device.ErrInvalid},
-		{"no index", one, of(b, 4), ints(0, 4), device.ReduceSet, nil, device.ErrInvalid},
-		{"too many", one, of(b, 4), ints(0, 4), device.ReduceSet, make([]layout.Index, device.MaxIndices+1), device.ErrUnsupported},
-		{"extent 0", one, of(b, 4), ints(0, 4), device.ReduceSet, by(0, 1), device.ErrInvalid},
-		{"extent 0, clamped", one, of(b, 4), ints(0, 4), device.ReduceSet, []layout.Index{{OutOfRange: layout.OutOfRangeClamp}}, device.ErrInvalid},
-		{"extent 0, clamped to 0", one, of(b, 4), ints(0, 4), device.ReduceAdd, []layout.Index{{OutOfRange: layout.OutOfRangeClampZero}}, device.ErrInvalid},
-		{"extent 0, src and its buffer", of(a, 65), of(b, 65), operand(at, layout.Int64, strided([]int64{65}, []int64{0}, 0)), device.ReduceSet, []layout.Index{{OutOfRange: layout.OutOfRangeSkip}}, device.ErrInvalid},
-		{"dst is reached beyond", one, of(b, 4), ints(0, 4), device.ReduceSet, by(65, 1), device.ErrInvalid},
-		{"dst is reached far beyond", one, of(b, 4), ints(0, 4), device.ReduceSet, by(math.MaxInt64, math.MaxInt64), device.ErrInvalid},
-		{"dst is reached before", one, of(b, 4), ints(0, 4), device.ReduceSet, by(2, -1), device.ErrInvalid},
-		{"dst is what src is", one, of(a, 4), ints(0, 4), device.ReduceSet, by(8, 1), device.ErrInvalid},
-		{"dst reaches what src is", one, operand(a, layout.Uint8, dense(7, 4)), ints(0, 4), device.ReduceSet, by(8, 1), device.ErrInvalid},
-		{"dst and at", operand(at, layout.Uint8, strided([]int64{4}, []int64{0}, 31)), of(b, 4), ints(0, 4), device.ReduceSet, by(8, 1), device.ErrInvalid},
-		{"no buffer", one, of(b, 4), operand(nil, layout.Int64, dense(0, 4)), device.ReduceSet, by(8, 1), device.ErrInvalid},
-		{"no reduction", one, of(b, 4), ints(0, 4), 99, by(8, 1), device.ErrInvalid},
-		{"numbers of other types", one, operand(b, layout.Int8, dense(0, 4)), ints(0, 4), device.ReduceAdd, by(8, 1), device.ErrInvalid},
-		{"no numbers to add", operand(a, layout.Float8E5M2, strided([]int64{4}, []int64{0}, 0)), operand(b, layout.Float8E5M2, dense(0, 4)), ints(0, 4), device.ReduceAdd, by(8, 1), device.ErrUnsupported},
-		{"no policy", one, of(b, 4), ints(0, 4), device.ReduceSet, []layout.Index{{Extent: 8, Stride: 1, OutOfRange: 9}}, device.ErrInvalid},
-	} {
-		rig.is(rig.q.Put(c.dst, c.src, c.at, c.how, c.by...), c.kind, "%s", c.name)
+		{"shapes", one, bytesIn(b, 4), ints(0, 3), device.ReduceSet, indexBy(8, 1), device.ErrInvalid},
+		{"shapes of dst and src", one, bytesIn(b, 3), ints(0, 4), device.ReduceSet, indexBy(8, 1), device.ErrInvalid},
+		{"widths", one, operand(b, layout.Int16, dense(0, 4)), ints(0, 4), device.ReduceSet, indexBy(8, 1), device.ErrInvalid},
+		{"bytes as indices", one, bytesIn(b, 4), operand(at, layout.Uint8, dense(0, 4)), device.ReduceSet, indexBy(8, 1), device.ErrInvalid},
+		{"indices beyond their buffer", one, bytesIn(b, 4), ints(5, 4), device.ReduceSet, indexBy(8, 1), device.ErrInvalid},
+		{"no index", one, bytesIn(b, 4), ints(0, 4), device.ReduceSet, nil, device.ErrInvalid},
+		{"too many", one, bytesIn(b, 4), ints(0, 4), device.ReduceSet, make([]layout.Index, device.MaxIndices+1), device.ErrUnsupported},
+		{"extent 0", one, bytesIn(b, 4), ints(0, 4), device.ReduceSet, indexBy(0, 1), device.ErrInvalid},
+		{"extent 0, clamped", one, bytesIn(b, 4), ints(0, 4), device.ReduceSet, []layout.Index{{OutOfRange: layout.OutOfRangeClamp}}, device.ErrInvalid},
+		{"extent 0, clamped to 0", one, bytesIn(b, 4), ints(0, 4), device.ReduceAdd, []layout.Index{{OutOfRange: layout.OutOfRangeClampZero}}, device.ErrInvalid},
+		{"extent 0, src and its buffer", bytesIn(a, 65), bytesIn(b, 65), repeated(at, layout.Int64, 65), device.ReduceSet, []layout.Index{{OutOfRange: layout.OutOfRangeSkip}}, device.ErrInvalid},
+		{"dst is reached beyond", one, bytesIn(b, 4), ints(0, 4), device.ReduceSet, indexBy(65, 1), device.ErrInvalid},
+		{"dst is reached far beyond", one, bytesIn(b, 4), ints(0, 4), device.ReduceSet, indexBy(math.MaxInt64, math.MaxInt64), device.ErrInvalid},
+		{"dst is reached before", one, bytesIn(b, 4), ints(0, 4), device.ReduceSet, indexBy(2, -1), device.ErrInvalid},
+		{"dst is what src is", one, bytesIn(a, 4), ints(0, 4), device.ReduceSet, indexBy(8, 1), device.ErrInvalid},
+		{"dst reaches what src is", one, operand(a, layout.Uint8, dense(7, 4)), ints(0, 4), device.ReduceSet, indexBy(8, 1), device.ErrInvalid},
+		{"dst and at", operand(at, layout.Uint8, strided([]int64{4}, []int64{0}, 31)), bytesIn(b, 4), ints(0, 4), device.ReduceSet, indexBy(8, 1), device.ErrInvalid},
+		{"no buffer", one, bytesIn(b, 4), operand(nil, layout.Int64, dense(0, 4)), device.ReduceSet, indexBy(8, 1), device.ErrInvalid},
+		{"no reduction", one, bytesIn(b, 4), ints(0, 4), 99, indexBy(8, 1), device.ErrInvalid},
+		{"numbers of other types", one, operand(b, layout.Int8, dense(0, 4)), ints(0, 4), device.ReduceAdd, indexBy(8, 1), device.ErrInvalid},
+		{"no numbers to add", repeated(a, layout.Float8E5M2, 4), operand(b, layout.Float8E5M2, dense(0, 4)), ints(0, 4), device.ReduceAdd, indexBy(8, 1), device.ErrUnsupported},
+		{"no policy", one, bytesIn(b, 4), ints(0, 4), device.ReduceSet, []layout.Index{{Extent: 8, Stride: 1, OutOfRange: 9}}, device.ErrInvalid},
 	}
-	if after := rig.dev.Stats(); after != before {
-		rig.Errorf("refused, but the stats went from %+v to %+v", before, after)
-	}
-	rig.ok(rig.q.Wait())
-	if !bytes.Equal(rig.bytes(a), data) || !bytes.Equal(rig.bytes(b), data) {
-		rig.Error("a refused put changed a buffer")
-	}
+	rig.changesNothing(func() {
+		for _, c := range bad {
+			rig.is(rig.q.Put(c.dst, c.src, c.at, c.how, c.by...), c.kind, "%s", c.name)
+		}
+	}, a, b)
+	allowedPuts(rig, a, b, at)
+	rig.ok(errors.Join(a.Free(), b.Free(), at.Free()))
+	rig.is(rig.q.Put(one, bytesIn(b, 4), ints(0, 4), device.ReduceSet, indexBy(8, 1)...), device.ErrClosed, "freed buffers")
+}
 
-	// Empty puts, and puts just within the rules.
-	before = rig.dev.Stats()
-	rig.ok(rig.q.Put(of(a, 0), of(b, 0), ints(0, 0), device.ReduceSet, by(0, 1)...))
+// allowedPuts runs empty puts, and puts just within the rules; a and b hold the same bytes.
+func allowedPuts(rig rig, a, b, at device.Buffer) {
+	data := rig.bytes(a)
+	one, four := repeated(a, layout.Uint8, 4), operand(at, layout.Int64, dense(0, 4))
+	before := rig.dev.Stats()
+	rig.ok(rig.q.Put(bytesIn(a, 0), bytesIn(b, 0), operand(at, layout.Int64, dense(0, 0)), device.ReduceSet, indexBy(0, 1)...))
 	nothing := []layout.Index{{OutOfRange: layout.OutOfRangeSkip, Stride: 1}, {Extent: 2, Stride: 1}}
 	empty := rig.buffer(nil)
 	for how := device.ReduceSet; how <= device.ReduceMax; how++ {
-		rig.ok(rig.q.Put(one, of(b, 4), ints(0, 4), how, nothing...))
-		rig.ok(rig.q.Put(of(empty, 4), of(b, 4), ints(0, 4), how, nothing[:1]...)) // to a table without rows
+		rig.ok(rig.q.Put(one, bytesIn(b, 4), four, how, nothing...))
+		rig.ok(rig.q.Put(bytesIn(empty, 4), bytesIn(b, 4), four, how, nothing[:1]...)) // to a table without rows
 	}
 	// Sums of floats are computed in order, by other kernels.
-	floats := operand(a, layout.Float32, strided([]int64{4}, []int64{0}, 0))
-	rig.ok(rig.q.Put(floats, operand(b, layout.Float32, dense(0, 4)), ints(0, 4), device.ReduceAdd, nothing...))
+	floats := repeated(a, layout.Float32, 4)
+	rig.ok(rig.q.Put(floats, operand(b, layout.Float32, dense(0, 4)), four, device.ReduceAdd, nothing...))
 	if after := rig.dev.Stats(); after.Launches != before.Launches {
 		rig.Error("an empty put was launched")
 	}
@@ -174,15 +175,13 @@ func (r runner) putRules(t *testing.T) {
 		rig.Error("a put to nowhere changed a buffer")
 	}
 	before = rig.dev.Stats()
-	rig.ok(rig.q.Put(one, operand(a, layout.Uint8, dense(8, 4)), ints(0, 4), device.ReduceSet, by(8, 1)...))
+	rig.ok(rig.q.Put(one, operand(a, layout.Uint8, dense(8, 4)), four, device.ReduceSet, indexBy(8, 1)...))
 	if after := rig.dev.Stats(); after.Launches != before.Launches+1 || after.DeviceToDevice != before.DeviceToDevice+4 {
 		rig.Errorf("a put of 4 bytes took the stats from %+v to %+v", before, after)
 	}
 	if got := rig.bytes(a); !bytes.Equal(got[:4], data[8:12]) || !bytes.Equal(got[4:], data[4:]) {
 		rig.Error("a put within one buffer is wrong")
 	}
-	rig.ok(errors.Join(a.Free(), b.Free(), at.Free()))
-	rig.is(rig.q.Put(one, of(b, 4), ints(0, 4), device.ReduceSet, by(8, 1)...), device.ErrClosed, "freed buffers")
 }
 
 // putOrder checks that puts keep the order of their queue, and that an index out of range is

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"testing"
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/layout"
@@ -35,8 +34,7 @@ type call struct {
 
 // rules makes every call that a device must refuse, with ErrInvalid, and checks that nothing
 // changed.
-func (r runner) rules(t *testing.T) {
-	rig, other := r.rig(t), r.rig(t)
+func rules(rig, other rig) {
 	const size = 64
 	aData, bData := noise(size, 1), noise(size, 2)
 	a, b := rig.buffer(aData), rig.buffer(bData)

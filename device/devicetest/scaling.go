@@ -1,7 +1,6 @@
 package devicetest
 
 import (
-	"bytes"
 	"encoding/binary"
 	"errors"
 	"math"
@@ -157,86 +156,17 @@ func scaleSteps(r rig) {
 }
 
 // scalingRules checks that calls which break a rule are refused and change nothing.
-func (r runner) scalingRules(t *testing.T) {
-	rig := r.rig(t)
+func scalingRules(rig, other rig) {
 	data := noise(64, 2)
 	a, b, c := rig.buffer(data), rig.buffer(data), rig.buffer(data)
-	foreign := r.rig(t).buffer(data)
-	of := func(b device.Buffer, t layout.DType, n int64) device.Operand { return operand(b, t, dense(0, n)) }
-	to, from, scale := of(a, layout.Float32, 4), of(b, layout.Int8, 4), of(c, layout.Float32, 4)
-	back, codes := of(b, layout.Float32, 4), of(a, layout.Int8, 4)
-	found := operand(c, layout.Float32, strided([]int64{4}, []int64{0}, 0))
-	before := rig.dev.Stats()
-	for _, x := range []struct {
-		name     string
-		dst, src device.Operand
-		by       device.Scaling
-	}{
-		{"no scale", to, from, device.Scaling{}},
-		{"an integer scale", to, from, device.Scaling{Scale: of(c, layout.Int32, 4)}},
-		{"a scale of 64 bits", to, from, device.Scaling{Scale: of(c, layout.Float64, 4)}},
-		{"a scale of another shape", to, from, device.Scaling{Scale: of(c, layout.Float32, 5)}},
-		{"a scale beyond its buffer", to, from, device.Scaling{Scale: operand(c, layout.Float32, dense(13, 4))}},
-		{"a scale in dst", to, from, device.Scaling{Scale: operand(a, layout.Float32, dense(3, 4))}},
-		{"a zero point in dst", to, from, device.Scaling{Scale: scale, Zero: operand(a, layout.Int8, dense(15, 4))}},
-		{"a zero point of 64 bits", to, from, device.Scaling{Scale: scale, Zero: of(c, layout.Int64, 4)}},
-		{"a zero point of another shape", to, from, device.Scaling{Scale: scale, Zero: of(c, layout.Int8, 3)}},
-		{"an integer to add", to, from, device.Scaling{Scale: scale, Add: of(c, layout.Int8, 4)}},
-		{"a foreign scale", to, from, device.Scaling{Scale: of(foreign, layout.Float32, 4)}},
-		{"a foreign zero point", to, from, device.Scaling{Scale: scale, Zero: of(foreign, layout.Int8, 4)}},
-		{"integers as a result", of(a, layout.Int32, 4), from, device.Scaling{Scale: scale}},
-		{"short floats as a result", of(a, layout.Float8E5M2, 4), from, device.Scaling{Scale: scale}},
-		{"bool", to, of(b, layout.Bool, 4), device.Scaling{Scale: scale}},
-		{"64 bits", to, of(b, layout.Float64, 4), device.Scaling{Scale: scale}},
-		{"other elements", of(a, layout.Float32, 5), from, device.Scaling{Scale: scale}},
-		{"an element twice", operand(a, layout.Float32, strided([]int64{4}, []int64{0}, 0)), from, device.Scaling{Scale: scale}},
-		{"one buffer", to, operand(a, layout.Int8, dense(15, 4)), device.Scaling{Scale: scale}},
-		{"no buffer", to, operand(nil, layout.Int8, dense(0, 4)), device.Scaling{Scale: scale}},
-	} {
-		rig.is(rig.q.Dequantize(x.dst, x.src, x.by), device.ErrInvalid, "dequantize: %s", x.name)
-	}
-	for _, x := range []struct {
-		name     string
-		dst, src device.Operand
-		by       device.Quantization
-	}{
-		{"no scale", codes, back, device.Quantization{}},
-		{"an integer as zero point of floats", of(a, layout.Float8E5M2, 4), back, device.Quantization{Scale: scale, Zero: of(c, layout.Int8, 4)}},
-		{"a zero point that is a float", codes, back, device.Quantization{Scale: scale, Zero: of(c, layout.Float16, 4)}},
-		{"a zero point in dst", codes, back, device.Quantization{Scale: scale, Zero: operand(a, layout.Int8, dense(3, 4))}},
-		{"32 bits as a result", of(a, layout.Int32, 4), back, device.Quantization{Scale: scale}},
-		{"powers of two as a result", of(a, layout.Float8E8M0, 4), back, device.Quantization{Scale: scale}},
-		{"long floats as a result", of(a, layout.Float16, 4), back, device.Quantization{Scale: scale}},
-		{"64 bits", codes, of(b, layout.Float64, 4), device.Quantization{Scale: scale}},
-		{"a foreign scale", codes, back, device.Quantization{Scale: of(foreign, layout.Float32, 4)}},
-		{"scales found for int4", of(a, layout.Int4, 4), back, device.Quantization{Scale: found, FindScale: true}},
-		{"scales found of integers", codes, of(b, layout.Int32, 4), device.Quantization{Scale: found, FindScale: true}},
-		{"scales found beside a zero point", codes, back, device.Quantization{Scale: found, Zero: of(c, layout.Int8, 4), FindScale: true}},
-		{"scales found by a precision", codes, back, device.Quantization{Scale: found, Precision: layout.Float16, FindScale: true}},
-		{"scales found of 8 bits", codes, back, device.Quantization{Scale: operand(c, layout.Float8E5M2, strided([]int64{4}, []int64{0}, 0)), FindScale: true}},
-		{"powers of two found as floats", of(a, layout.Float4E2M1, 4), back, device.Quantization{Scale: found, FindScale: true}},
-		{"scales found of single elements", codes, back, device.Quantization{Scale: scale, FindScale: true}},
-		{"scales found of one number", operand(a, layout.Int8, dense(0)), operand(b, layout.Float32, dense(0)), device.Quantization{Scale: operand(c, layout.Float32, dense(0)), FindScale: true}},
-		{"one scale found of two blocks", operand(a, layout.Int8, dense(0, 2, 2)), operand(b, layout.Float32, dense(0, 2, 2)), device.Quantization{Scale: operand(c, layout.Float32, strided([]int64{2, 2}, []int64{0, 0}, 0)), FindScale: true}},
-		{"scales found in dst", codes, back, device.Quantization{Scale: operand(a, layout.Float32, strided([]int64{4}, []int64{0}, 0)), FindScale: true}},
-		{"scales found in src", codes, back, device.Quantization{Scale: operand(b, layout.Float32, strided([]int64{4}, []int64{0}, 3)), FindScale: true}},
-		{"scales found in no buffer", codes, back, device.Quantization{FindScale: true}},
-		{"foreign scales found", codes, back, device.Quantization{Scale: operand(foreign, layout.Float32, strided([]int64{4}, []int64{0}, 0)), FindScale: true}},
-	} {
-		rig.is(rig.q.Quantize(x.dst, x.src, x.by), device.ErrInvalid, "quantize: %s", x.name)
-	}
-	if after := rig.dev.Stats(); after != before {
-		rig.Errorf("refused, but the stats went from %+v to %+v", before, after)
-	}
-	rig.ok(rig.q.Wait())
-	if !bytes.Equal(rig.bytes(a), data) {
-		rig.Error("a refused call changed a buffer")
-	}
+	foreign := other.buffer(data)
+	rig.refusesAll(badDequantizations(rig, a, b, c, foreign), a, b, c)
+	rig.refusesAll(badQuantizations(rig, a, b, c, foreign), a, b, c)
 
 	// Empty calls, and calls just within the rules.
-	before = rig.dev.Stats()
-	empty := dense(0, 0)
-	rig.ok(rig.q.Dequantize(operand(a, layout.Float32, empty), operand(b, layout.Int8, empty), device.Scaling{Scale: operand(c, layout.Float32, empty)}))
+	before := rig.dev.Stats()
+	to, from, scale := first(a, layout.Float32, 4), first(b, layout.Int8, 4), first(c, layout.Float32, 4)
+	rig.ok(rig.q.Dequantize(first(a, layout.Float32, 0), first(b, layout.Int8, 0), device.Scaling{Scale: first(c, layout.Float32, 0)}))
 	if after := rig.dev.Stats(); after.Launches != before.Launches {
 		rig.Error("nothing was launched")
 	}
@@ -246,4 +176,82 @@ func (r runner) scalingRules(t *testing.T) {
 	}
 	rig.ok(errors.Join(c.Free(), a.Free(), b.Free(), foreign.Free()))
 	rig.is(rig.q.Dequantize(to, from, device.Scaling{Scale: scale}), device.ErrClosed, "freed buffers")
+}
+
+// first is a row of the first elements of a buffer.
+func first(b device.Buffer, t layout.DType, n int64) device.Operand {
+	return operand(b, t, dense(0, n))
+}
+
+// badDequantizations are calls that break a rule: from b to a, by scales in c.
+func badDequantizations(r rig, a, b, c, foreign device.Buffer) []call {
+	to, from, scale := first(a, layout.Float32, 4), first(b, layout.Int8, 4), first(c, layout.Float32, 4)
+	var calls []call
+	for _, x := range []struct {
+		name     string
+		dst, src device.Operand
+		by       device.Scaling
+	}{
+		{"no scale", to, from, device.Scaling{}},
+		{"an integer scale", to, from, device.Scaling{Scale: first(c, layout.Int32, 4)}},
+		{"a scale of 64 bits", to, from, device.Scaling{Scale: first(c, layout.Float64, 4)}},
+		{"a scale of another shape", to, from, device.Scaling{Scale: first(c, layout.Float32, 5)}},
+		{"a scale beyond its buffer", to, from, device.Scaling{Scale: operand(c, layout.Float32, dense(13, 4))}},
+		{"a scale in dst", to, from, device.Scaling{Scale: operand(a, layout.Float32, dense(3, 4))}},
+		{"a zero point in dst", to, from, device.Scaling{Scale: scale, Zero: operand(a, layout.Int8, dense(15, 4))}},
+		{"a zero point of 64 bits", to, from, device.Scaling{Scale: scale, Zero: first(c, layout.Int64, 4)}},
+		{"a zero point of another shape", to, from, device.Scaling{Scale: scale, Zero: first(c, layout.Int8, 3)}},
+		{"an integer to add", to, from, device.Scaling{Scale: scale, Add: first(c, layout.Int8, 4)}},
+		{"a foreign scale", to, from, device.Scaling{Scale: first(foreign, layout.Float32, 4)}},
+		{"a foreign zero point", to, from, device.Scaling{Scale: scale, Zero: first(foreign, layout.Int8, 4)}},
+		{"integers as a result", first(a, layout.Int32, 4), from, device.Scaling{Scale: scale}},
+		{"short floats as a result", first(a, layout.Float8E5M2, 4), from, device.Scaling{Scale: scale}},
+		{"bool", to, first(b, layout.Bool, 4), device.Scaling{Scale: scale}},
+		{"64 bits", to, first(b, layout.Float64, 4), device.Scaling{Scale: scale}},
+		{"other elements", first(a, layout.Float32, 5), from, device.Scaling{Scale: scale}},
+		{"an element twice", repeated(a, layout.Float32, 4), from, device.Scaling{Scale: scale}},
+		{"one buffer", to, operand(a, layout.Int8, dense(15, 4)), device.Scaling{Scale: scale}},
+		{"no buffer", to, operand(nil, layout.Int8, dense(0, 4)), device.Scaling{Scale: scale}},
+	} {
+		calls = append(calls, call{"dequantize: " + x.name, func() error { return r.q.Dequantize(x.dst, x.src, x.by) }})
+	}
+	return calls
+}
+
+// badQuantizations are calls that break a rule: from b to a, by scales in c.
+func badQuantizations(r rig, a, b, c, foreign device.Buffer) []call {
+	codes, back, scale := first(a, layout.Int8, 4), first(b, layout.Float32, 4), first(c, layout.Float32, 4)
+	found := repeated(c, layout.Float32, 4)
+	var calls []call
+	for _, x := range []struct {
+		name     string
+		dst, src device.Operand
+		by       device.Quantization
+	}{
+		{"no scale", codes, back, device.Quantization{}},
+		{"an integer as zero point of floats", first(a, layout.Float8E5M2, 4), back, device.Quantization{Scale: scale, Zero: first(c, layout.Int8, 4)}},
+		{"a zero point that is a float", codes, back, device.Quantization{Scale: scale, Zero: first(c, layout.Float16, 4)}},
+		{"a zero point in dst", codes, back, device.Quantization{Scale: scale, Zero: operand(a, layout.Int8, dense(3, 4))}},
+		{"32 bits as a result", first(a, layout.Int32, 4), back, device.Quantization{Scale: scale}},
+		{"powers of two as a result", first(a, layout.Float8E8M0, 4), back, device.Quantization{Scale: scale}},
+		{"long floats as a result", first(a, layout.Float16, 4), back, device.Quantization{Scale: scale}},
+		{"64 bits", codes, first(b, layout.Float64, 4), device.Quantization{Scale: scale}},
+		{"a foreign scale", codes, back, device.Quantization{Scale: first(foreign, layout.Float32, 4)}},
+		{"scales found for int4", first(a, layout.Int4, 4), back, device.Quantization{Scale: found, FindScale: true}},
+		{"scales found of integers", codes, first(b, layout.Int32, 4), device.Quantization{Scale: found, FindScale: true}},
+		{"scales found beside a zero point", codes, back, device.Quantization{Scale: found, Zero: first(c, layout.Int8, 4), FindScale: true}},
+		{"scales found by a precision", codes, back, device.Quantization{Scale: found, Precision: layout.Float16, FindScale: true}},
+		{"scales found of 8 bits", codes, back, device.Quantization{Scale: repeated(c, layout.Float8E5M2, 4), FindScale: true}},
+		{"powers of two found as floats", first(a, layout.Float4E2M1, 4), back, device.Quantization{Scale: found, FindScale: true}},
+		{"scales found of single elements", codes, back, device.Quantization{Scale: scale, FindScale: true}},
+		{"scales found of one number", operand(a, layout.Int8, dense(0)), operand(b, layout.Float32, dense(0)), device.Quantization{Scale: operand(c, layout.Float32, dense(0)), FindScale: true}},
+		{"one scale found of two blocks", operand(a, layout.Int8, dense(0, 2, 2)), operand(b, layout.Float32, dense(0, 2, 2)), device.Quantization{Scale: operand(c, layout.Float32, strided([]int64{2, 2}, []int64{0, 0}, 0)), FindScale: true}},
+		{"scales found in dst", codes, back, device.Quantization{Scale: repeated(a, layout.Float32, 4), FindScale: true}},
+		{"scales found in src", codes, back, device.Quantization{Scale: operand(b, layout.Float32, strided([]int64{4}, []int64{0}, 3)), FindScale: true}},
+		{"scales found in no buffer", codes, back, device.Quantization{FindScale: true}},
+		{"foreign scales found", codes, back, device.Quantization{Scale: repeated(foreign, layout.Float32, 4), FindScale: true}},
+	} {
+		calls = append(calls, call{"quantize: " + x.name, func() error { return r.q.Quantize(x.dst, x.src, x.by) }})
+	}
+	return calls
 }

@@ -10,11 +10,8 @@ import (
 )
 
 func (r runner) oneCase(t *testing.T, name string) {
-	c, err := oracle.ParseCase(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.rig(t).check(c, r.seed)
+	rig := r.rig(t)
+	rig.check(rig.parse(name), r.seed)
 }
 
 // each runs a subtest per width, in parallel unless the suite is small.

@@ -60,11 +60,10 @@ func (r runner) where(t *testing.T) {
 }
 
 // whereRules makes choices that a device must refuse immediately.
-func (r runner) whereRules(t *testing.T) {
-	rig := r.rig(t)
+func whereRules(rig, other rig) {
 	data := noise(64, 1)
 	x, y, z, yes := rig.buffer(data), rig.buffer(data), rig.buffer(data), rig.buffer(data)
-	foreign := r.rig(t).buffer(data)
+	foreign := other.buffer(data)
 	of := func(b device.Buffer, t layout.DType, off int64, dims ...int64) device.Operand {
 		return operand(b, t, dense(off, dims...))
 	}

@@ -68,8 +68,8 @@ func absolute(x int64) int64 { return x * sign(x) }
 func truth(yes bool) int64 { return map[bool]int64{true: 1}[yes] }
 
 // either returns two numbers in any order.
-func (b *builder) either(x, y int64) (int64, int64) {
-	if b.rng.IntN(2) == 0 {
+func (s sampler) either(x, y int64) (int64, int64) {
+	if s.rng.IntN(2) == 0 {
 		return y, x
 	}
 	return x, y

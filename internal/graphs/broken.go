@@ -43,8 +43,8 @@ func (b *builder) wrong(op string, in []string, attrs ...model.Attr) bool {
 }
 
 // beyond draws an axis that a tensor does not have, counted from either end.
-func (b *builder) beyond(rank int) int64 {
-	return []int64{int64(rank), -int64(rank) - 1, math.MaxInt64, math.MinInt64}[b.rng.IntN(4)]
+func (s sampler) beyond(rank int) int64 {
+	return []int64{int64(rank), -int64(rank) - 1, math.MaxInt64, math.MinInt64}[s.rng.IntN(4)]
 }
 
 // huge are extents whose product exceeds an int64.

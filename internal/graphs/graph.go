@@ -45,13 +45,16 @@ type Limits struct {
 // builder grows a graph.
 type builder struct {
 	Graph
-	rng    *rand.Rand
+	sampler
 	limits Limits
 	opset  onnx.Opset
 	values map[string]Value
 	data   []string // names of values that nodes may use
 	loose  bool     // the value being made need not be on the host, so that no arithmetic computes it there
 }
+
+// sampler draws parts that need no graph: extents, elements, axes and indices.
+type sampler struct{ rng *rand.Rand }
 
 // Random returns a valid graph.
 func Random(rng *rand.Rand, limits Limits) *Graph {
@@ -70,7 +73,7 @@ func newBuilder(rng *rand.Rand, limits Limits) *builder {
 	if limits.Types == nil {
 		limits.Types = layout.DTypes()
 	}
-	b := &builder{rng: rng, limits: limits, values: map[string]Value{}}
+	b := &builder{sampler: sampler{rng}, limits: limits, values: map[string]Value{}}
 	b.opset = limits.First + onnx.Opset(rng.Int64N(int64(limits.Last-limits.First+1)))
 	// Identity supports every type of the opset.
 	b.limits.Types = slices.DeleteFunc(slices.Clone(limits.Types), func(t layout.DType) bool { return !onnx.Allows("Identity", b.opset, t) })
@@ -93,11 +96,11 @@ func (b *builder) source() {
 }
 
 // dims draws extents of not too many elements, seldom zero.
-func (b *builder) dims(ranks int) []int64 {
+func (s sampler) dims(ranks int) []int64 {
 	for {
-		dims := make([]int64, b.rng.IntN(ranks+1))
+		dims := make([]int64, s.rng.IntN(ranks+1))
 		for i := range dims {
-			dims[i] = []int64{1, 1, 2, 2, 3, 3, 4, 5, 7, 0}[b.rng.IntN(9+b.rng.IntN(2))]
+			dims[i] = []int64{1, 1, 2, 2, 3, 3, 4, 5, 7, 0}[s.rng.IntN(9+s.rng.IntN(2))]
 		}
 		if ndarray.Count(dims) <= most {
 			return dims
@@ -109,29 +112,29 @@ func (b *builder) dims(ranks int) []int64 {
 const most = 400
 
 // tensor returns random elements.
-func (b *builder) tensor(t layout.DType, dims ...int64) Value {
+func (s sampler) tensor(t layout.DType, dims ...int64) Value {
 	v := Value{Kind: model.TensorType, Type: t, Array: ndarray.Array{Dims: dims}}
 	for range ndarray.Count(dims) {
-		v.Elems = append(v.Elems, b.elem(t))
+		v.Elems = append(v.Elems, s.elem(t))
 	}
 	return v
 }
 
 // elem returns the bits of an element, or a string.
-func (b *builder) elem(t layout.DType) string {
+func (s sampler) elem(t layout.DType) string {
 	switch {
-	case t == layout.String && b.rng.IntN(2) == 0:
-		return strconv.Itoa(b.rng.IntN(200) - 100)
+	case t == layout.String && s.rng.IntN(2) == 0:
+		return strconv.Itoa(s.rng.IntN(200) - 100)
 	case t == layout.String:
-		return []string{"", "a", "null \x00 byte", "größer", "1e5", "NaN", "a longer string, of more than sixteen bytes"}[b.rng.IntN(7)]
+		return []string{"", "a", "null \x00 byte", "größer", "1e5", "NaN", "a longer string, of more than sixteen bytes"}[s.rng.IntN(7)]
 	case t == layout.Bool:
-		return string([]byte{byte(b.rng.IntN(2))})
+		return string([]byte{byte(s.rng.IntN(2))})
 	case t.Bits() < 8:
-		return string([]byte{byte(b.rng.IntN(1 << t.Bits()))})
+		return string([]byte{byte(s.rng.IntN(1 << t.Bits()))})
 	}
 	e := make([]byte, t.Bits()/8)
 	for i := range e {
-		e[i] = byte(b.rng.Uint32())
+		e[i] = byte(s.rng.Uint32())
 	}
 	return string(e)
 }

@@ -34,18 +34,18 @@ var operators = []operator{
 }
 
 // axis writes an axis unchanged, or counted from the end where that is allowed.
-func (b *builder) axis(axis, rank int, fromEnd bool) int64 {
-	if fromEnd && b.rng.IntN(2) == 0 {
+func (s sampler) axis(axis, rank int, fromEnd bool) int64 {
+	if fromEnd && s.rng.IntN(2) == 0 {
 		return int64(axis - rank)
 	}
 	return int64(axis)
 }
 
 // axes is axis for a list, in any order.
-func (b *builder) axes(list []int, rank int, fromEnd bool) []int64 {
+func (s sampler) axes(list []int, rank int, fromEnd bool) []int64 {
 	out := []int64{}
-	for _, i := range b.rng.Perm(len(list)) {
-		out = append(out, b.axis(list[i], rank, fromEnd))
+	for _, i := range s.rng.Perm(len(list)) {
+		out = append(out, s.axis(list[i], rank, fromEnd))
 	}
 	return out
 }
@@ -197,27 +197,27 @@ func growSize(b *builder, from string, v Value) bool {
 }
 
 // cuts draws the cuts of a Slice along some axes, in any order.
-func (b *builder) cuts(v Value, steps, fromEnd bool) (starts, ends, axes, by []int64, out ndarray.Array) {
+func (s sampler) cuts(v Value, steps, fromEnd bool) (starts, ends, axes, by []int64, out ndarray.Array) {
 	pick := func() int64 {
-		if b.rng.IntN(12) == 0 {
-			return []int64{math.MinInt64, math.MaxInt64, math.MinInt32, math.MaxInt32}[b.rng.IntN(4)]
+		if s.rng.IntN(12) == 0 {
+			return []int64{math.MinInt64, math.MaxInt64, math.MinInt32, math.MaxInt32}[s.rng.IntN(4)]
 		}
-		return b.rng.Int64N(13) - 6
+		return s.rng.Int64N(13) - 6
 	}
 	out = v.Array
-	for _, axis := range b.rng.Perm(len(v.Dims))[:b.rng.IntN(len(v.Dims)+1)] {
+	for _, axis := range s.rng.Perm(len(v.Dims))[:s.rng.IntN(len(v.Dims)+1)] {
 		start, end, step := pick(), pick(), int64(1)
-		if b.rng.IntN(2) == 0 {
+		if s.rng.IntN(2) == 0 {
 			start, end = 0, math.MaxInt64
 		}
-		if steps && b.rng.IntN(2) == 0 {
+		if steps && s.rng.IntN(2) == 0 {
 			if step = pick(); step == 0 {
 				step = -1
 			}
 		}
 		out = out.Take(axis, ndarray.Sliced(out.Dims[axis], start, end, step))
 		starts, ends, by = append(starts, start), append(ends, end), append(by, step)
-		axes = append(axes, b.axis(axis, len(v.Dims), fromEnd))
+		axes = append(axes, s.axis(axis, len(v.Dims), fromEnd))
 	}
 	return starts, ends, axes, by, out
 }

@@ -20,10 +20,10 @@ func bools(set ...bool) Value {
 }
 
 // narrower draws extents that broadcast to others.
-func (b *builder) narrower(dims []int64) []int64 {
-	dims = slices.Clone(dims[b.rng.IntN(len(dims)+1):])
+func (s sampler) narrower(dims []int64) []int64 {
+	dims = slices.Clone(dims[s.rng.IntN(len(dims)+1):])
 	for i := range dims {
-		if b.rng.IntN(4) == 0 {
+		if s.rng.IntN(4) == 0 {
 			dims[i] = 1
 		}
 	}

@@ -136,9 +136,9 @@ func half(n int64) int64 {
 }
 
 // index draws an index of an axis, perhaps counted from its end; and which it is.
-func (b *builder) index(n int64) (given, is int64) {
-	is = b.rng.Int64N(n)
-	return is - n*b.rng.Int64N(2), is
+func (s sampler) index(n int64) (given, is int64) {
+	is = s.rng.Int64N(n)
+	return is - n*s.rng.Int64N(2), is
 }
 
 // indices is the name of a tensor of indices: int64, or int32 if possible.

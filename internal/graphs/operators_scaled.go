@@ -14,8 +14,8 @@ import (
 )
 
 // scale draws a scale of a type, positive, so that a zero has no sign.
-func (b *builder) scale(t layout.DType) string {
-	x := []*big.Rat{big.NewRat(1, 4), big.NewRat(1, 3), big.NewRat(1<<12, 7), big.NewRat(1, 1<<13)}[b.rng.IntN(4)]
+func (s sampler) scale(t layout.DType) string {
+	x := []*big.Rat{big.NewRat(1, 4), big.NewRat(1, 3), big.NewRat(1<<12, 7), big.NewRat(1, 1<<13)}[s.rng.IntN(4)]
 	return bits(t, x)
 }
 
@@ -58,13 +58,13 @@ func growDequantizeLinear(b *builder, from string, v Value) bool {
 	}
 	attrs, dims, of := b.linear(v)
 	floats := b.floats()
-	scale := b.each(floats[b.rng.IntN(len(floats))], dims, b.scale)
+	scale := each(floats[b.rng.IntN(len(floats))], dims, b.scale)
 	zero := b.tensor(v.Type, dims...)
 	in := []string{from, b.operand(scale)}
 	if zeros := b.rng.IntN(3) > 0; zeros {
 		in = append(in, b.operand(zero))
 	} else {
-		zero = b.each(v.Type, dims, ndarray.Zero)
+		zero = each(v.Type, dims, ndarray.Zero)
 	}
 	to := scale.Type
 	if b.opset >= 23 && b.rng.IntN(2) == 0 {
@@ -89,7 +89,7 @@ func (b *builder) floats() []layout.DType {
 }
 
 // each is a value whose elements a function draws.
-func (b *builder) each(t layout.DType, dims []int64, draw func(layout.DType) string) Value {
+func each(t layout.DType, dims []int64, draw func(layout.DType) string) Value {
 	return Value{Kind: model.TensorType, Type: t, Array: ndarray.Each(dims, func([]int64) string { return draw(t) })}
 }
 
@@ -111,16 +111,16 @@ func growQuantizeLinear(b *builder, from string, v Value) bool {
 	}
 	attrs, dims, of := b.linear(v)
 	floats, codes := b.floats(), b.codes()
-	scale := b.each(floats[b.rng.IntN(len(floats))], dims, b.scale)
+	scale := each(floats[b.rng.IntN(len(floats))], dims, b.scale)
 	to := codes[b.rng.IntN(len(codes))]
 	zero := b.tensor(to, dims...)
 	in := []string{from, b.operand(scale)}
 	switch b.rng.IntN(3) {
 	case 0:
-		to, zero = layout.Uint8, b.each(layout.Uint8, dims, ndarray.Zero)
+		to, zero = layout.Uint8, each(layout.Uint8, dims, ndarray.Zero)
 	case 1:
 		if b.opset >= 21 {
-			zero = b.each(to, dims, ndarray.Zero)
+			zero = each(to, dims, ndarray.Zero)
 			attrs = append(attrs, onnx.Int("output_dtype", int64(to)))
 			break
 		}

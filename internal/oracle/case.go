@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -168,11 +169,21 @@ func join(numbers []int64, separator string) string {
 // ParseCase reads the name of a case. A device need not accept the operation: it may reach
 // beyond any memory, or write an element twice.
 func ParseCase(name string) (Case, error) {
-	refuse := func(rule string, args ...any) (Case, error) {
-		return Case{}, layout.Errorf(device.ErrInvalid, "ParseCase", "%q: %s", name, fmt.Sprintf(rule, args...))
-	}
 	words := strings.Split(name, "/")
 	c := Case{Op: Op(words[0])}
+	words, err := c.parseFlags(words)
+	if err == nil {
+		err = c.parseWords(words)
+	}
+	if err != nil {
+		return Case{}, layout.Errorf(device.ErrInvalid, "ParseCase", "%q: %v", name, err)
+	}
+	return c, nil
+}
+
+// parseFlags reads the words at the end of a name that may be absent: where operands share a
+// buffer, puts that set an element once, and a rounding. It returns the words before them.
+func (c *Case) parseFlags(words []string) ([]string, error) {
 	if words[len(words)-1] == "shared-b" && c.Op == OpWhere {
 		c.SharedB, words = true, words[:len(words)-1]
 	}
@@ -185,49 +196,42 @@ func ParseCase(name string) (Case, error) {
 	if last := len(words) - 1; (c.Op == OpConvert || c.Op == OpQuantize) && last > 4 && strings.HasPrefix(words[last], "how=") {
 		var ok bool
 		if c.How, ok = parseHow(words[last][len("how="):]); !ok {
-			return refuse("%q is not of the form how=unsaturated,down,legacy or how=nearest", words[last])
+			return nil, fmt.Errorf("%q is not of the form how=unsaturated,down,legacy or how=nearest", words[last])
 		}
 		words = words[:last]
 	}
+	return words, nil
+}
+
+// nameWords is the number of words in the name of a case, without flags and terms.
+var nameWords = map[Op]int{OpCopy: 5, OpConvert: 5, OpFill: 4, OpTake: 9, OpPut: 10, OpMap: 6, OpWhere: 7, OpDequantize: 5, OpQuantize: 5}
+
+var errForm = errors.New("not of the form copy/types/dims/dst=strides@offset/src=strides@offset, of a take with /at=strides@offset/type/by=offset:extent:stride,.../wrong=n, of a put with /set, too, of a map with /table=offset, of a where with /b=strides@offset/cond=strides@offset, of what scales with /scale=type:strides@offset")
+
+// parseWords reads types, shape and operands.
+func (c *Case) parseWords(words []string) (err error) {
 	var terms []string
 	if c.scales() && len(words) > 5 {
 		words, terms = words[:5], words[5:]
 	}
-	want := map[Op]int{OpCopy: 5, OpConvert: 5, OpFill: 4, OpTake: 9, OpPut: 10, OpMap: 6, OpWhere: 7, OpDequantize: 5, OpQuantize: 5}[c.Op]
-	if want == 0 || len(words) != want || c.Shared && (c.Op == OpFill || c.hasIndices()) || c.Once && c.Op != OpPut {
-		return refuse("not of the form copy/types/dims/dst=strides@offset/src=strides@offset, of a take with /at=strides@offset/type/by=offset:extent:stride,.../wrong=n, of a put with /set, too, of a map with /table=offset, of a where with /b=strides@offset/cond=strides@offset, of what scales with /scale=type:strides@offset")
+	if want := nameWords[c.Op]; want == 0 || len(words) != want || c.Shared && (c.Op == OpFill || c.hasIndices()) || c.Once && c.Op != OpPut {
+		return errForm
 	}
-
-	from, to, two := strings.Cut(words[1], "-")
-	if !two {
-		to = from
+	if err = c.parseTypes(words[1]); err != nil {
+		return err
 	}
-	var err error
-	if c.DstType, err = layout.ParseDType(to); err != nil {
-		return refuse("%v", err)
-	}
-	if c.Op != OpFill {
-		c.SrcType, err = layout.ParseDType(from)
-	}
-	if two && (c.Op == OpFill || c.hasIndices() || c.Op == OpWhere) {
-		return refuse("%s has one type", c.Op)
-	}
-	if err != nil {
-		return refuse("%v", err)
-	}
-
 	var dims []int64
 	if words[2] != "scalar" {
 		if dims, err = split(words[2], "x"); err != nil {
-			return refuse("dims: %v", err)
+			return fmt.Errorf("dims: %v", err)
 		}
 	}
 	if c.Dst, err = parseLayout(words[3], "dst=", dims); err != nil {
-		return refuse("%v", err)
+		return err
 	}
 	if c.Op != OpFill {
 		if c.Src, err = parseLayout(words[4], "src=", dims); err != nil {
-			return refuse("%v", err)
+			return err
 		}
 	}
 	switch c.Op {
@@ -244,10 +248,25 @@ func ParseCase(name string) (Case, error) {
 			c.Cond, err = parseLayout(words[6], "cond=", dims)
 		}
 	}
-	if err != nil {
-		return refuse("%v", err)
+	return err
+}
+
+// parseTypes reads the types of src and dst, or the one of both.
+func (c *Case) parseTypes(word string) (err error) {
+	from, to, two := strings.Cut(word, "-")
+	if !two {
+		to = from
 	}
-	return c, nil
+	if c.DstType, err = layout.ParseDType(to); err != nil {
+		return err
+	}
+	if c.Op != OpFill {
+		c.SrcType, err = layout.ParseDType(from)
+	}
+	if two && (c.Op == OpFill || c.hasIndices() || c.Op == OpWhere) {
+		return fmt.Errorf("%s has one type", c.Op)
+	}
+	return err
 }
 
 // parseTable reads the begin of a map's table.

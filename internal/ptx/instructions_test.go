@@ -74,159 +74,164 @@ func truth(b bool) uint64 {
 	return 0
 }
 
+type operands = [4]uint64
+
+// instructions are compared with Go's arithmetic: the widths of the result and of the sources, and
+// the result.
+var instructions = []struct {
+	instruction string
+	to          int
+	from        []int
+	want        func(o operands) uint64
+}{
+	{"add.s32 %d, %a, %b;", 32, []int{32, 32}, func(o operands) uint64 { return uint64(uint32(o[0]) + uint32(o[1])) }},
+	{"sub.s64 %d, %a, %b;", 64, []int{64, 64}, func(o operands) uint64 { return o[0] - o[1] }},
+	{"add.s16 %d, %a, -3;", 16, []int{16}, func(o operands) uint64 { return uint64(uint16(o[0]) - 3) }},
+	{"mul.lo.s32 %d, %a, %b;", 32, []int{32, 32}, func(o operands) uint64 { return uint64(uint32(o[0]) * uint32(o[1])) }},
+	{"mul.wide.u32 %d, %a, %b;", 64, []int{32, 32}, func(o operands) uint64 { return o[0] * o[1] }},
+	{"mul.wide.s32 %d, %a, %b;", 64, []int{32, 32}, func(o operands) uint64 { return uint64(int64(int32(o[0])) * int64(int32(o[1]))) }},
+	{"mul.wide.s16 %d, %a, %b;", 32, []int{16, 16}, func(o operands) uint64 { return uint64(uint32(int32(int16(o[0])) * int32(int16(o[1])))) }},
+	{"mul.hi.u32 %d, %a, %b;", 32, []int{32, 32}, func(o operands) uint64 { return o[0] * o[1] >> 32 }},
+	{"mul.hi.s32 %d, %a, %b;", 32, []int{32, 32}, func(o operands) uint64 { return uint64(uint32(int64(int32(o[0])) * int64(int32(o[1])) >> 32)) }},
+	{"mul.hi.u64 %d, %a, %b;", 64, []int{64, 64}, func(o operands) uint64 { h, _ := bits.Mul64(o[0], o[1]); return h }},
+	{"mad.lo.s32 %d, %a, %b, %c;", 32, []int{32, 32, 32}, func(o operands) uint64 { return uint64(uint32(o[0])*uint32(o[1]) + uint32(o[2])) }},
+	{"mad.wide.u32 %d, %a, %b, %c;", 64, []int{32, 32, 64}, func(o operands) uint64 { return o[0]*o[1] + o[2] }},
+	{"min.s32 %d, %a, %b;", 32, []int{32, 32}, func(o operands) uint64 { return uint64(uint32(min(int32(o[0]), int32(o[1])))) }},
+	{"max.u64 %d, %a, %b;", 64, []int{64, 64}, func(o operands) uint64 { return max(o[0], o[1]) }},
+	{"max.s64 %d, %a, %b;", 64, []int{64, 64}, func(o operands) uint64 { return uint64(max(int64(o[0]), int64(o[1]))) }},
+	{"neg.s32 %d, %a;", 32, []int{32}, func(o operands) uint64 { return uint64(-uint32(o[0])) }},
+	{"abs.s32 %d, %a;", 32, []int{32}, func(o operands) uint64 { v := int32(o[0]); return uint64(uint32(max(v, -v))) }},
+	{"div.u32 %d, %a, %b;", 32, []int{32, 32}, func(o operands) uint64 {
+		if o[1] == 0 {
+			return 0xffffffff
+		}
+		return o[0] / o[1]
+	}},
+	{"rem.s32 %d, %a, %b;", 32, []int{32, 32}, func(o operands) uint64 {
+		if o[1] == 0 {
+			return 0xffffffff
+		}
+		return uint64(uint32(int64(int32(o[0])) % int64(int32(o[1]))))
+	}},
+	{"and.b32 %d, %a, %b;", 32, []int{32, 32}, func(o operands) uint64 { return o[0] & o[1] }},
+	{"xor.b64 %d, %a, %b;", 64, []int{64, 64}, func(o operands) uint64 { return o[0] ^ o[1] }},
+	{"not.b16 %d, %a;", 16, []int{16}, func(o operands) uint64 { return uint64(^uint16(o[0])) }},
+	{"cnot.b32 %d, %a;", 32, []int{32}, func(o operands) uint64 { return truth(o[0] == 0) }},
+	{"shl.b32 %d, %a, %b;", 32, []int{32, 32}, func(o operands) uint64 { return uint64(uint32(o[0]) << o[1]) }},
+	{"shl.b64 %d, %a, %b;", 64, []int{64, 32}, func(o operands) uint64 { return o[0] << o[1] }},
+	{"shl.b16 %d, %a, %b;", 16, []int{16, 32}, func(o operands) uint64 { return uint64(uint16(o[0]) << o[1]) }},
+	{"shr.u32 %d, %a, %b;", 32, []int{32, 32}, func(o operands) uint64 { return uint64(uint32(o[0]) >> o[1]) }},
+	{"shr.s32 %d, %a, %b;", 32, []int{32, 32}, func(o operands) uint64 { return uint64(uint32(int32(o[0]) >> o[1])) }},
+	{"shr.s64 %d, %a, %b;", 64, []int{64, 32}, func(o operands) uint64 { return uint64(int64(o[0]) >> o[1]) }},
+	{"shr.s16 %d, %a, %b;", 16, []int{16, 32}, func(o operands) uint64 { return uint64(uint16(int16(o[0]) >> o[1])) }},
+	{"shf.l.wrap.b32 %d, %a, %b, %c;", 32, []int{32, 32, 32}, func(o operands) uint64 { return (o[1]<<32 | o[0]) << (o[2] % 32) >> 32 }},
+	{"shf.r.wrap.b32 %d, %a, %b, %c;", 32, []int{32, 32, 32}, func(o operands) uint64 { return uint64(uint32((o[1]<<32 | o[0]) >> (o[2] % 32))) }},
+	{"shf.r.clamp.b32 %d, %a, %b, %c;", 32, []int{32, 32, 32}, func(o operands) uint64 { return uint64(uint32((o[1]<<32 | o[0]) >> min(o[2], 32))) }},
+	{"shf.l.clamp.b32 %d, %a, %b, %c;", 32, []int{32, 32, 32}, func(o operands) uint64 { return (o[1]<<32 | o[0]) << min(o[2], 32) >> 32 }},
+	{"prmt.b32 %d, %a, %b, 0x7531;", 32, []int{32, 32}, func(o operands) uint64 {
+		return o[0]>>8&0xff | o[0]>>24&0xff<<8 | o[1]>>8&0xff<<16 | o[1]>>24&0xff<<24
+	}},
+	{"prmt.b32 %d, %a, %b, 0x000b;", 32, []int{32, 32}, func(o operands) uint64 { // the sign of byte 3, then byte 0
+		return uint64(uint8(int8(o[0]>>24)>>7)) | o[0]&0xff*0x01010100
+	}},
+	{"prmt.b32.rc16 %d, %a, %b, 1;", 32, []int{32, 32}, func(o operands) uint64 { return o[0] >> 16 * 0x10001 }},
+	{"prmt.b32.f4e %d, %a, %b, %c;", 32, []int{32, 32, 32}, func(o operands) uint64 { return uint64(uint32((o[1]<<32 | o[0]) >> (8 * (o[2] % 4)))) }},
+	{"lop3.b32 %d, %a, %b, %c, 0xca;", 32, []int{32, 32, 32}, func(o operands) uint64 { return o[0]&o[1] | ^o[0]&o[2]&0xffffffff }},
+	{"lop3.b32 %d, %a, %b, %c, 0x96;", 32, []int{32, 32, 32}, func(o operands) uint64 { return o[0] ^ o[1] ^ o[2] }},
+	{"bfe.u32 %d, %a, 5, 9;", 32, []int{32}, func(o operands) uint64 { return o[0] >> 5 & 511 }},
+	{"bfe.s32 %d, %a, 5, 9;", 32, []int{32}, func(o operands) uint64 { return uint64(uint32(int32(o[0]<<18) >> 23)) }},
+	{"bfe.s32 %d, %a, 28, 9;", 32, []int{32}, func(o operands) uint64 { return uint64(uint32(int32(o[0]) >> 28)) }},
+	{"bfe.u64 %d, %a, 60, 9;", 64, []int{64}, func(o operands) uint64 { return o[0] >> 60 }},
+	{"bfe.u32 %d, %a, %b, %c;", 32, []int{32, 32, 32}, func(o operands) uint64 {
+		return uint64(uint32(o[0]) >> (o[1] & 255) & (1<<min(o[2]&255, 32) - 1))
+	}},
+	{"bfi.b32 %d, %a, %b, 4, 8;", 32, []int{32, 32}, func(o operands) uint64 { return o[1]&^0xff0 | o[0]<<4&0xff0 }},
+	{"bfi.b64 %d, %a, %b, 60, 8;", 64, []int{64, 64}, func(o operands) uint64 { return o[1]<<4>>4 | o[0]<<60 }},
+	{"bfind.u32 %d, %a;", 32, []int{32}, func(o operands) uint64 { return uint64(uint32(bits.Len32(uint32(o[0])) - 1)) }},
+	{"bfind.s32 %d, %a;", 32, []int{32}, func(o operands) uint64 {
+		return uint64(uint32(bits.Len32(uint32(int32(o[0])>>31)^uint32(o[0])) - 1))
+	}},
+	{"clz.b32 %d, %a;", 32, []int{32}, func(o operands) uint64 { return uint64(bits.LeadingZeros32(uint32(o[0]))) }},
+	{"clz.b64 %d, %a;", 32, []int{64}, func(o operands) uint64 { return uint64(bits.LeadingZeros64(o[0])) }},
+	{"popc.b32 %d, %a;", 32, []int{32}, func(o operands) uint64 { return uint64(bits.OnesCount32(uint32(o[0]))) }},
+	{"brev.b32 %d, %a;", 32, []int{32}, func(o operands) uint64 { return uint64(bits.Reverse32(uint32(o[0]))) }},
+	{"mov.b64 %d, {%a, %b};", 64, []int{32, 32}, func(o operands) uint64 { return o[0] | o[1]<<32 }},
+	{"{ .reg .b16 low; mov.b32 {low, %d}, %a; }", 16, []int{32}, func(o operands) uint64 { return o[0] >> 16 }},
+	{"setp.lt.s32 %p1, %a, %b; selp.u32 %d, 1, 0, %p1;", 32, []int{32, 32}, func(o operands) uint64 { return truth(int32(o[0]) < int32(o[1])) }},
+	{"setp.ge.u64 %p1, %a, %b; selp.u32 %d, 1, 0, %p1;", 32, []int{64, 64}, func(o operands) uint64 { return truth(o[0] >= o[1]) }},
+	{"setp.le.s16 %p1, %a, %b; selp.u32 %d, 1, 0, %p1;", 32, []int{16, 16}, func(o operands) uint64 { return truth(int16(o[0]) <= int16(o[1])) }},
+	{"setp.gt.s64 %p1, %a, %b; not.pred %p1, %p1; selp.u32 %d, 1, 0, %p1;", 32, []int{64, 64}, func(o operands) uint64 { return truth(int64(o[0]) <= int64(o[1])) }},
+	{"setp.eq.s32 %p1, %a, %b; selp.b32 %d, %a, 7, %p1;", 32, []int{32, 32}, func(o operands) uint64 {
+		if o[0] == o[1] {
+			return o[0]
+		}
+		return 7
+	}},
+	{"mov.u32 %d, 3; setp.ne.s32 %p1, %a, 0; @%p1 mov.u32 %d, %a;", 32, []int{32}, func(o operands) uint64 {
+		if o[0] == 0 {
+			return 3
+		}
+		return o[0]
+	}},
+	{"setp.lt.f32 %p1, %a, %b; selp.u32 %d, 1, 0, %p1;", 32, []int{32, 32}, func(o operands) uint64 { return truth(f32(o[0]) < f32(o[1])) }},
+	{"setp.neu.f32 %p1, %a, %b; selp.u32 %d, 1, 0, %p1;", 32, []int{32, 32}, func(o operands) uint64 { return truth(f32(o[0]) != f32(o[1])) }},
+	{"setp.nan.f32 %p1, %a, %a; selp.u32 %d, 1, 0, %p1;", 32, []int{32}, func(o operands) uint64 { return truth(f32(o[0]) != f32(o[0])) }},
+
+	{"cvt.u64.u32 %d, %a;", 64, []int{32}, func(o operands) uint64 { return o[0] }},
+	{"cvt.s64.s32 %d, %a;", 64, []int{32}, func(o operands) uint64 { return uint64(int64(int32(o[0]))) }},
+	{"cvt.u32.u64 %d, %a;", 32, []int{64}, func(o operands) uint64 { return uint64(uint32(o[0])) }},
+	{"cvt.s32.s8 %d, %a;", 32, []int{32}, func(o operands) uint64 { return uint64(uint32(int32(int8(o[0])))) }},
+	{"cvt.u16.u8 %d, %a;", 16, []int{32}, func(o operands) uint64 { return uint64(uint8(o[0])) }},
+	{"cvt.sat.u8.s32 %d, %a;", 16, []int{32}, func(o operands) uint64 { return uint64(max(min(int32(o[0]), 255), 0)) }},
+	{"cvt.sat.s16.s32 %d, %a;", 16, []int{32}, func(o operands) uint64 { return uint64(uint16(max(min(int32(o[0]), 32767), -32768))) }},
+	{"cvt.rn.f32.s32 %d, %a;", 32, []int{32}, func(o operands) uint64 { return bits32(float32(int32(o[0]))) }},
+	{"cvt.rn.f32.u64 %d, %a;", 32, []int{64}, func(o operands) uint64 { return bits32(float32(o[0])) }},
+	{"cvt.rn.f32.s64 %d, %a;", 32, []int{64}, func(o operands) uint64 { return bits32(float32(int64(o[0]))) }},
+	{"cvt.rn.f64.u64 %d, %a;", 64, []int{64}, func(o operands) uint64 { return math.Float64bits(float64(o[0])) }},
+	{"cvt.rzi.s32.f32 %d, %a;", 32, []int{32}, func(o operands) uint64 {
+		v := float64(f32(o[0]))
+		if v != v {
+			return 0
+		}
+		return uint64(uint32(int32(max(min(v, math.MaxInt32), math.MinInt32))))
+	}},
+	{"cvt.rni.u32.f32 %d, %a;", 32, []int{32}, func(o operands) uint64 {
+		v := math.RoundToEven(float64(f32(o[0])))
+		if v != v {
+			return 0
+		}
+		return uint64(max(min(v, math.MaxUint32), 0))
+	}},
+	{"add.f32 %d, %a, %b;", 32, []int{32, 32}, func(o operands) uint64 { return bits32(f32(o[0]) + f32(o[1])) }},
+	{"mul.rn.f32 %d, %a, %b;", 32, []int{32, 32}, func(o operands) uint64 { return bits32(f32(o[0]) * f32(o[1])) }},
+	{"div.rn.f32 %d, %a, %b;", 32, []int{32, 32}, func(o operands) uint64 { return bits32(f32(o[0]) / f32(o[1])) }},
+	{"min.f32 %d, %a, %b;", 32, []int{32, 32}, func(o operands) uint64 {
+		x, y := f32(o[0]), f32(o[1])
+		switch {
+		case x != x:
+			return bits32(y)
+		case y != y:
+			return bits32(x)
+		}
+		return bits32(min(x, y))
+	}},
+	{"neg.f32 %d, %a;", 32, []int{32}, func(o operands) uint64 { return bits32(-f32(o[0])) }},
+	{"cvt.sat.f32.f32 %d, %a;", 32, []int{32}, func(o operands) uint64 {
+		v := f32(o[0])
+		if v != v || v <= 0 {
+			return 0
+		}
+		return bits32(min(v, 1))
+	}},
+	{"cvt.rn.f16.f32 %d, %a;", 16, []int{32}, func(o operands) uint64 { return half(f32(o[0])) }},
+	{"cvt.rn.f16x2.f32 %d, %a, %b;", 32, []int{32, 32}, func(o operands) uint64 { return half(f32(o[0]))<<16 | half(f32(o[1])) }},
+	{"cvt.rn.bf16.f32 %d, %a;", 16, []int{32}, func(o operands) uint64 { return brain(uint32(o[0])) }},
+	{"cvt.rn.f32.f64 %d, %a;", 32, []int{64}, func(o operands) uint64 { return bits32(float32(math.Float64frombits(o[0]))) }},
+}
+
 // TestInstructions compares instructions with Go's arithmetic, on random operands and on edges.
 func TestInstructions(t *testing.T) {
-	type operands = [4]uint64
-	for _, c := range []struct {
-		instruction string
-		to          int
-		from        []int
-		want        func(o operands) uint64
-	}{
-		{"add.s32 %d, %a, %b;", 32, []int{32, 32}, func(o operands) uint64 { return uint64(uint32(o[0]) + uint32(o[1])) }},
-		{"sub.s64 %d, %a, %b;", 64, []int{64, 64}, func(o operands) uint64 { return o[0] - o[1] }},
-		{"add.s16 %d, %a, -3;", 16, []int{16}, func(o operands) uint64 { return uint64(uint16(o[0]) - 3) }},
-		{"mul.lo.s32 %d, %a, %b;", 32, []int{32, 32}, func(o operands) uint64 { return uint64(uint32(o[0]) * uint32(o[1])) }},
-		{"mul.wide.u32 %d, %a, %b;", 64, []int{32, 32}, func(o operands) uint64 { return o[0] * o[1] }},
-		{"mul.wide.s32 %d, %a, %b;", 64, []int{32, 32}, func(o operands) uint64 { return uint64(int64(int32(o[0])) * int64(int32(o[1]))) }},
-		{"mul.wide.s16 %d, %a, %b;", 32, []int{16, 16}, func(o operands) uint64 { return uint64(uint32(int32(int16(o[0])) * int32(int16(o[1])))) }},
-		{"mul.hi.u32 %d, %a, %b;", 32, []int{32, 32}, func(o operands) uint64 { return o[0] * o[1] >> 32 }},
-		{"mul.hi.s32 %d, %a, %b;", 32, []int{32, 32}, func(o operands) uint64 { return uint64(uint32(int64(int32(o[0])) * int64(int32(o[1])) >> 32)) }},
-		{"mul.hi.u64 %d, %a, %b;", 64, []int{64, 64}, func(o operands) uint64 { h, _ := bits.Mul64(o[0], o[1]); return h }},
-		{"mad.lo.s32 %d, %a, %b, %c;", 32, []int{32, 32, 32}, func(o operands) uint64 { return uint64(uint32(o[0])*uint32(o[1]) + uint32(o[2])) }},
-		{"mad.wide.u32 %d, %a, %b, %c;", 64, []int{32, 32, 64}, func(o operands) uint64 { return o[0]*o[1] + o[2] }},
-		{"min.s32 %d, %a, %b;", 32, []int{32, 32}, func(o operands) uint64 { return uint64(uint32(min(int32(o[0]), int32(o[1])))) }},
-		{"max.u64 %d, %a, %b;", 64, []int{64, 64}, func(o operands) uint64 { return max(o[0], o[1]) }},
-		{"max.s64 %d, %a, %b;", 64, []int{64, 64}, func(o operands) uint64 { return uint64(max(int64(o[0]), int64(o[1]))) }},
-		{"neg.s32 %d, %a;", 32, []int{32}, func(o operands) uint64 { return uint64(-uint32(o[0])) }},
-		{"abs.s32 %d, %a;", 32, []int{32}, func(o operands) uint64 { v := int32(o[0]); return uint64(uint32(max(v, -v))) }},
-		{"div.u32 %d, %a, %b;", 32, []int{32, 32}, func(o operands) uint64 {
-			if o[1] == 0 {
-				return 0xffffffff
-			}
-			return o[0] / o[1]
-		}},
-		{"rem.s32 %d, %a, %b;", 32, []int{32, 32}, func(o operands) uint64 {
-			if o[1] == 0 {
-				return 0xffffffff
-			}
-			return uint64(uint32(int64(int32(o[0])) % int64(int32(o[1]))))
-		}},
-		{"and.b32 %d, %a, %b;", 32, []int{32, 32}, func(o operands) uint64 { return o[0] & o[1] }},
-		{"xor.b64 %d, %a, %b;", 64, []int{64, 64}, func(o operands) uint64 { return o[0] ^ o[1] }},
-		{"not.b16 %d, %a;", 16, []int{16}, func(o operands) uint64 { return uint64(^uint16(o[0])) }},
-		{"cnot.b32 %d, %a;", 32, []int{32}, func(o operands) uint64 { return truth(o[0] == 0) }},
-		{"shl.b32 %d, %a, %b;", 32, []int{32, 32}, func(o operands) uint64 { return uint64(uint32(o[0]) << o[1]) }},
-		{"shl.b64 %d, %a, %b;", 64, []int{64, 32}, func(o operands) uint64 { return o[0] << o[1] }},
-		{"shl.b16 %d, %a, %b;", 16, []int{16, 32}, func(o operands) uint64 { return uint64(uint16(o[0]) << o[1]) }},
-		{"shr.u32 %d, %a, %b;", 32, []int{32, 32}, func(o operands) uint64 { return uint64(uint32(o[0]) >> o[1]) }},
-		{"shr.s32 %d, %a, %b;", 32, []int{32, 32}, func(o operands) uint64 { return uint64(uint32(int32(o[0]) >> o[1])) }},
-		{"shr.s64 %d, %a, %b;", 64, []int{64, 32}, func(o operands) uint64 { return uint64(int64(o[0]) >> o[1]) }},
-		{"shr.s16 %d, %a, %b;", 16, []int{16, 32}, func(o operands) uint64 { return uint64(uint16(int16(o[0]) >> o[1])) }},
-		{"shf.l.wrap.b32 %d, %a, %b, %c;", 32, []int{32, 32, 32}, func(o operands) uint64 { return (o[1]<<32 | o[0]) << (o[2] % 32) >> 32 }},
-		{"shf.r.wrap.b32 %d, %a, %b, %c;", 32, []int{32, 32, 32}, func(o operands) uint64 { return uint64(uint32((o[1]<<32 | o[0]) >> (o[2] % 32))) }},
-		{"shf.r.clamp.b32 %d, %a, %b, %c;", 32, []int{32, 32, 32}, func(o operands) uint64 { return uint64(uint32((o[1]<<32 | o[0]) >> min(o[2], 32))) }},
-		{"shf.l.clamp.b32 %d, %a, %b, %c;", 32, []int{32, 32, 32}, func(o operands) uint64 { return (o[1]<<32 | o[0]) << min(o[2], 32) >> 32 }},
-		{"prmt.b32 %d, %a, %b, 0x7531;", 32, []int{32, 32}, func(o operands) uint64 {
-			return o[0]>>8&0xff | o[0]>>24&0xff<<8 | o[1]>>8&0xff<<16 | o[1]>>24&0xff<<24
-		}},
-		{"prmt.b32 %d, %a, %b, 0x000b;", 32, []int{32, 32}, func(o operands) uint64 { // the sign of byte 3, then byte 0
-			return uint64(uint8(int8(o[0]>>24)>>7)) | o[0]&0xff*0x01010100
-		}},
-		{"prmt.b32.rc16 %d, %a, %b, 1;", 32, []int{32, 32}, func(o operands) uint64 { return o[0] >> 16 * 0x10001 }},
-		{"prmt.b32.f4e %d, %a, %b, %c;", 32, []int{32, 32, 32}, func(o operands) uint64 { return uint64(uint32((o[1]<<32 | o[0]) >> (8 * (o[2] % 4)))) }},
-		{"lop3.b32 %d, %a, %b, %c, 0xca;", 32, []int{32, 32, 32}, func(o operands) uint64 { return o[0]&o[1] | ^o[0]&o[2]&0xffffffff }},
-		{"lop3.b32 %d, %a, %b, %c, 0x96;", 32, []int{32, 32, 32}, func(o operands) uint64 { return o[0] ^ o[1] ^ o[2] }},
-		{"bfe.u32 %d, %a, 5, 9;", 32, []int{32}, func(o operands) uint64 { return o[0] >> 5 & 511 }},
-		{"bfe.s32 %d, %a, 5, 9;", 32, []int{32}, func(o operands) uint64 { return uint64(uint32(int32(o[0]<<18) >> 23)) }},
-		{"bfe.s32 %d, %a, 28, 9;", 32, []int{32}, func(o operands) uint64 { return uint64(uint32(int32(o[0]) >> 28)) }},
-		{"bfe.u64 %d, %a, 60, 9;", 64, []int{64}, func(o operands) uint64 { return o[0] >> 60 }},
-		{"bfe.u32 %d, %a, %b, %c;", 32, []int{32, 32, 32}, func(o operands) uint64 {
-			return uint64(uint32(o[0]) >> (o[1] & 255) & (1<<min(o[2]&255, 32) - 1))
-		}},
-		{"bfi.b32 %d, %a, %b, 4, 8;", 32, []int{32, 32}, func(o operands) uint64 { return o[1]&^0xff0 | o[0]<<4&0xff0 }},
-		{"bfi.b64 %d, %a, %b, 60, 8;", 64, []int{64, 64}, func(o operands) uint64 { return o[1]<<4>>4 | o[0]<<60 }},
-		{"bfind.u32 %d, %a;", 32, []int{32}, func(o operands) uint64 { return uint64(uint32(bits.Len32(uint32(o[0])) - 1)) }},
-		{"bfind.s32 %d, %a;", 32, []int{32}, func(o operands) uint64 {
-			return uint64(uint32(bits.Len32(uint32(int32(o[0])>>31)^uint32(o[0])) - 1))
-		}},
-		{"clz.b32 %d, %a;", 32, []int{32}, func(o operands) uint64 { return uint64(bits.LeadingZeros32(uint32(o[0]))) }},
-		{"clz.b64 %d, %a;", 32, []int{64}, func(o operands) uint64 { return uint64(bits.LeadingZeros64(o[0])) }},
-		{"popc.b32 %d, %a;", 32, []int{32}, func(o operands) uint64 { return uint64(bits.OnesCount32(uint32(o[0]))) }},
-		{"brev.b32 %d, %a;", 32, []int{32}, func(o operands) uint64 { return uint64(bits.Reverse32(uint32(o[0]))) }},
-		{"mov.b64 %d, {%a, %b};", 64, []int{32, 32}, func(o operands) uint64 { return o[0] | o[1]<<32 }},
-		{"{ .reg .b16 low; mov.b32 {low, %d}, %a; }", 16, []int{32}, func(o operands) uint64 { return o[0] >> 16 }},
-		{"setp.lt.s32 %p1, %a, %b; selp.u32 %d, 1, 0, %p1;", 32, []int{32, 32}, func(o operands) uint64 { return truth(int32(o[0]) < int32(o[1])) }},
-		{"setp.ge.u64 %p1, %a, %b; selp.u32 %d, 1, 0, %p1;", 32, []int{64, 64}, func(o operands) uint64 { return truth(o[0] >= o[1]) }},
-		{"setp.le.s16 %p1, %a, %b; selp.u32 %d, 1, 0, %p1;", 32, []int{16, 16}, func(o operands) uint64 { return truth(int16(o[0]) <= int16(o[1])) }},
-		{"setp.gt.s64 %p1, %a, %b; not.pred %p1, %p1; selp.u32 %d, 1, 0, %p1;", 32, []int{64, 64}, func(o operands) uint64 { return truth(int64(o[0]) <= int64(o[1])) }},
-		{"setp.eq.s32 %p1, %a, %b; selp.b32 %d, %a, 7, %p1;", 32, []int{32, 32}, func(o operands) uint64 {
-			if o[0] == o[1] {
-				return o[0]
-			}
-			return 7
-		}},
-		{"mov.u32 %d, 3; setp.ne.s32 %p1, %a, 0; @%p1 mov.u32 %d, %a;", 32, []int{32}, func(o operands) uint64 {
-			if o[0] == 0 {
-				return 3
-			}
-			return o[0]
-		}},
-		{"setp.lt.f32 %p1, %a, %b; selp.u32 %d, 1, 0, %p1;", 32, []int{32, 32}, func(o operands) uint64 { return truth(f32(o[0]) < f32(o[1])) }},
-		{"setp.neu.f32 %p1, %a, %b; selp.u32 %d, 1, 0, %p1;", 32, []int{32, 32}, func(o operands) uint64 { return truth(f32(o[0]) != f32(o[1])) }},
-		{"setp.nan.f32 %p1, %a, %a; selp.u32 %d, 1, 0, %p1;", 32, []int{32}, func(o operands) uint64 { return truth(f32(o[0]) != f32(o[0])) }},
-
-		{"cvt.u64.u32 %d, %a;", 64, []int{32}, func(o operands) uint64 { return o[0] }},
-		{"cvt.s64.s32 %d, %a;", 64, []int{32}, func(o operands) uint64 { return uint64(int64(int32(o[0]))) }},
-		{"cvt.u32.u64 %d, %a;", 32, []int{64}, func(o operands) uint64 { return uint64(uint32(o[0])) }},
-		{"cvt.s32.s8 %d, %a;", 32, []int{32}, func(o operands) uint64 { return uint64(uint32(int32(int8(o[0])))) }},
-		{"cvt.u16.u8 %d, %a;", 16, []int{32}, func(o operands) uint64 { return uint64(uint8(o[0])) }},
-		{"cvt.sat.u8.s32 %d, %a;", 16, []int{32}, func(o operands) uint64 { return uint64(max(min(int32(o[0]), 255), 0)) }},
-		{"cvt.sat.s16.s32 %d, %a;", 16, []int{32}, func(o operands) uint64 { return uint64(uint16(max(min(int32(o[0]), 32767), -32768))) }},
-		{"cvt.rn.f32.s32 %d, %a;", 32, []int{32}, func(o operands) uint64 { return bits32(float32(int32(o[0]))) }},
-		{"cvt.rn.f32.u64 %d, %a;", 32, []int{64}, func(o operands) uint64 { return bits32(float32(o[0])) }},
-		{"cvt.rn.f32.s64 %d, %a;", 32, []int{64}, func(o operands) uint64 { return bits32(float32(int64(o[0]))) }},
-		{"cvt.rn.f64.u64 %d, %a;", 64, []int{64}, func(o operands) uint64 { return math.Float64bits(float64(o[0])) }},
-		{"cvt.rzi.s32.f32 %d, %a;", 32, []int{32}, func(o operands) uint64 {
-			v := float64(f32(o[0]))
-			if v != v {
-				return 0
-			}
-			return uint64(uint32(int32(max(min(v, math.MaxInt32), math.MinInt32))))
-		}},
-		{"cvt.rni.u32.f32 %d, %a;", 32, []int{32}, func(o operands) uint64 {
-			v := math.RoundToEven(float64(f32(o[0])))
-			if v != v {
-				return 0
-			}
-			return uint64(max(min(v, math.MaxUint32), 0))
-		}},
-		{"add.f32 %d, %a, %b;", 32, []int{32, 32}, func(o operands) uint64 { return bits32(f32(o[0]) + f32(o[1])) }},
-		{"mul.rn.f32 %d, %a, %b;", 32, []int{32, 32}, func(o operands) uint64 { return bits32(f32(o[0]) * f32(o[1])) }},
-		{"div.rn.f32 %d, %a, %b;", 32, []int{32, 32}, func(o operands) uint64 { return bits32(f32(o[0]) / f32(o[1])) }},
-		{"min.f32 %d, %a, %b;", 32, []int{32, 32}, func(o operands) uint64 {
-			x, y := f32(o[0]), f32(o[1])
-			switch {
-			case x != x:
-				return bits32(y)
-			case y != y:
-				return bits32(x)
-			}
-			return bits32(min(x, y))
-		}},
-		{"neg.f32 %d, %a;", 32, []int{32}, func(o operands) uint64 { return bits32(-f32(o[0])) }},
-		{"cvt.sat.f32.f32 %d, %a;", 32, []int{32}, func(o operands) uint64 {
-			v := f32(o[0])
-			if v != v || v <= 0 {
-				return 0
-			}
-			return bits32(min(v, 1))
-		}},
-		{"cvt.rn.f16.f32 %d, %a;", 16, []int{32}, func(o operands) uint64 { return half(f32(o[0])) }},
-		{"cvt.rn.f16x2.f32 %d, %a, %b;", 32, []int{32, 32}, func(o operands) uint64 { return half(f32(o[0]))<<16 | half(f32(o[1])) }},
-		{"cvt.rn.bf16.f32 %d, %a;", 16, []int{32}, func(o operands) uint64 { return brain(uint32(o[0])) }},
-		{"cvt.rn.f32.f64 %d, %a;", 32, []int{64}, func(o operands) uint64 { return bits32(float32(math.Float64frombits(o[0]))) }},
-	} {
+	for _, c := range instructions {
 		rng := rand.New(rand.NewPCG(1, 9))
 		var all []operands
 		for range 600 {

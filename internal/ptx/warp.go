@@ -21,6 +21,8 @@ type warp struct {
 	at        int32      // which barrier
 	meeting   []fragment // lanes that wait for others of the warp
 	count     int64      // instructions left
+
+	result, whole lanes // temporary values of compute
 }
 
 type fragment struct {
@@ -101,7 +103,6 @@ func (w *warp) run(budget int) error {
 // instructions.
 func (w *warp) fragment(f fragment, until int32, budget int) (n int, err error) {
 	code := w.program.code
-	var temporary lanes
 	for pc, mask := f.pc, f.mask; ; {
 		if n >= budget || pc >= until {
 			w.fragments = append(w.fragments, fragment{pc, mask})
@@ -111,13 +112,8 @@ func (w *warp) fragment(f fragment, until int32, budget int) (n int, err error) 
 		in := &code[pc]
 		active := mask
 		if in.guard >= 0 {
-			if mask&^w.predSet[in.guard] != 0 {
-				return n, w.fault(pc, first(mask&^w.predSet[in.guard]), "depends on a predicate that has no value")
-			}
-			if in.not {
-				active &^= w.preds[in.guard]
-			} else {
-				active &= w.preds[in.guard]
+			if active, err = w.guarded(pc, in, mask); err != nil {
+				return n, err
 			}
 		}
 		if w.ran != nil && active != 0 {
@@ -139,33 +135,8 @@ func (w *warp) fragment(f fragment, until int32, budget int) (n int, err error) 
 			continue
 		}
 		switch in.kind {
-		case kindALU:
-			a, b, c, e := &w.values[in.src[0]], &w.values[in.src[1]], &w.values[in.src[2]], &w.values[in.src[3]]
-			if d := in.dst[0]; active == ^uint32(0) && d >= 0 {
-				in.do(&w.values[d], a, b, c, e)
-				w.written[d], w.partly[d] = known, 0
-			} else if d >= 0 {
-				in.do(&temporary, a, b, c, e)
-				w.set(d, &temporary, active, known)
-			}
-		case kindTest:
-			w.setPredicate(in.pdst, in.test(&w.values[in.src[0]], &w.values[in.src[1]]), active, known)
-		case kindLogic:
-			v, sure := w.combine(in)
-			w.setPredicate(in.pdst, v, active, known&sure)
-		case kindSelect:
-			p := w.preds[in.pa]
-			known = active & w.predSet[in.pa] & (p&w.written[in.src[0]] | ^p&w.written[in.src[1]])
-			choose(&temporary, &w.values[in.src[0]], &w.values[in.src[1]], p)
-			w.set(in.dst[0], &temporary, active, known)
-		case kindSplit:
-			from := w.values[in.src[0]]
-			for k := range in.mem.count {
-				if d := in.dst[k]; d >= 0 {
-					in.part(&temporary, &from, k)
-					w.set(d, &temporary, active, known)
-				}
-			}
+		case kindALU, kindTest, kindLogic, kindSelect, kindSplit:
+			w.compute(in, active, known)
 		case kindBranch:
 			switch active {
 			case mask:
@@ -182,14 +153,7 @@ func (w *warp) fragment(f fragment, until int32, budget int) (n int, err error) 
 				return n, nil
 			}
 		case kindBarrier:
-			if active != mask {
-				return n, w.fault(pc, first(mask&^active), "leaves out a barrier that others of its warp reach")
-			}
-			if w.arrived != 0 && w.at != pc {
-				return n, w.fault(pc, first(active), "reaches another barrier than others of its warp")
-			}
-			w.arrived, w.at = w.arrived|active, pc
-			return n, nil
+			return n, w.barrier(pc, mask, active)
 		case kindShuffle, kindVote, kindWarpSync:
 			if lost := active &^ w.written[in.src[0]]; lost != 0 {
 				return n, w.fault(pc, first(lost), "reads a register that has no value")
@@ -199,13 +163,69 @@ func (w *warp) fragment(f fragment, until int32, budget int) (n int, err error) 
 			if known != active {
 				return n, w.fault(pc, first(active&^known), "reads a register that has no value")
 			}
-			err = w.access(pc, in, active)
-		}
-		if err != nil {
-			return n, err
+			if err = w.access(pc, in, active); err != nil {
+				return n, err
+			}
 		}
 		pc++
 	}
+}
+
+// guarded is the lanes of mask in which the predicate of an instruction holds.
+func (w *warp) guarded(pc int32, in *instr, mask uint32) (active uint32, err error) {
+	if lost := mask &^ w.predSet[in.guard]; lost != 0 {
+		return 0, w.fault(pc, first(lost), "depends on a predicate that has no value")
+	}
+	if in.not {
+		return mask &^ w.preds[in.guard], nil
+	}
+	return mask & w.preds[in.guard], nil
+}
+
+// compute executes instructions that compute registers and predicates from others; all sources
+// have values in the known lanes.
+func (w *warp) compute(in *instr, active, known uint32) {
+	switch in.kind {
+	case kindALU:
+		a, b, c, e := &w.values[in.src[0]], &w.values[in.src[1]], &w.values[in.src[2]], &w.values[in.src[3]]
+		if d := in.dst[0]; active == ^uint32(0) && d >= 0 {
+			in.do(&w.values[d], a, b, c, e)
+			w.written[d], w.partly[d] = known, 0
+		} else if d >= 0 {
+			in.do(&w.result, a, b, c, e)
+			w.set(d, &w.result, active, known)
+		}
+	case kindTest:
+		w.setPredicate(in.pdst, in.test(&w.values[in.src[0]], &w.values[in.src[1]]), active, known)
+	case kindLogic:
+		v, sure := w.combine(in)
+		w.setPredicate(in.pdst, v, active, known&sure)
+	case kindSelect:
+		p := w.preds[in.pa]
+		known = active & w.predSet[in.pa] & (p&w.written[in.src[0]] | ^p&w.written[in.src[1]])
+		choose(&w.result, &w.values[in.src[0]], &w.values[in.src[1]], p)
+		w.set(in.dst[0], &w.result, active, known)
+	case kindSplit:
+		w.whole = w.values[in.src[0]] // which a part may replace
+		for k := range in.mem.count {
+			if d := in.dst[k]; d >= 0 {
+				in.part(&w.result, &w.whole, k)
+				w.set(d, &w.result, active, known)
+			}
+		}
+	}
+}
+
+// barrier adds the active lanes to those that wait at a barrier of the block.
+func (w *warp) barrier(pc int32, mask, active uint32) error {
+	if active != mask {
+		return w.fault(pc, first(mask&^active), "leaves out a barrier that others of its warp reach")
+	}
+	if w.arrived != 0 && w.at != pc {
+		return w.fault(pc, first(active), "reaches another barrier than others of its warp")
+	}
+	w.arrived, w.at = w.arrived|active, pc
+	return nil
 }
 
 // access executes instructions that read or write memory.

@@ -253,6 +253,12 @@ func fromFloats(v Vec) {
 		}
 	})
 
+	floatToBytes(v)
+	floatToInt32(v)
+}
+
+// floatToBytes writes the conversions to integers of 8 bits and to booleans.
+func floatToBytes(v Vec) {
 	for _, c := range []struct {
 		name        string
 		least, most uint32
@@ -289,7 +295,9 @@ func fromFloats(v Vec) {
 			VPMINUD(one, x, x)
 		}
 	})
+}
 
+func floatToInt32(v Vec) {
 	begin(v, "floatToInt32")
 	limit := v.Splat32(twoTo31)
 	ones := v.Splat32(1<<32 - 1)

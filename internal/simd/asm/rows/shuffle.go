@@ -121,31 +121,7 @@ func pickAVX512(count int) {
 	f := shuffle{nearIsDst: true}
 	f.measure = func(p, tail reg.GPVirtual) {
 		tails, tailOut = AllocLocal(8*count), AllocLocal(8)
-		ones, lo, hi, t, u := GP64(), GP64(), GP64(), GP64(), GP64()
-		MOVQ(I32(-1), ones)
-		step, size, span := GP64(), GP64(), GP64()
-		MOVQ(Mem{Base: p, Disp: fieldStep}, step)
-		MOVQ(Mem{Base: p, Disp: fieldSize}, size)
-		MOVQ(Mem{Base: p, Disp: fieldSpan}, span)
-		// In ascending order the tail is the beginning of a group, in descending order its end.
-		reach(tail, step, size, hi)
-		XORQ(lo, lo)
-		TESTQ(step, step)
-		JNS(LabelRef("ordered"))
-		// The result of reach is size - (tail-1)*|step|.
-		MOVQ(span, lo)
-		ADDQ(hi, lo)
-		SUBQ(size, lo)
-		SUBQ(size, lo)
-		MOVQ(span, hi)
-		Label("ordered")
-		for i := range count {
-			window(i, lo, hi, ones, t, u)
-			MOVQ(t, tails.Offset(8*i))
-		}
-		IMULQ(tail, size)
-		BZHIQ(size, ones, t)
-		MOVQ(t, tailOut)
+		pickTail(count, p, tail, tails, tailOut)
 	}
 	f.prepare = func(_, s, p reg.GPVirtual) {
 		ADDQ(Mem{Base: p, Disp: fieldBase}, s)
@@ -192,6 +168,35 @@ func pickAVX512(count int) {
 		VMOVDQU8(out, k, at(d, 0))
 	}
 	f.write(fmt.Sprintf("pick%dAVX512", count), fmt.Sprintf("Rows.Pick for groups that span %d vectors.", count))
+}
+
+// pickTail computes the masks of the vectors and of the result for a tail.
+func pickTail(count int, p, tail reg.GPVirtual, tails, tailOut Mem) {
+	ones, lo, hi, t, u := GP64(), GP64(), GP64(), GP64(), GP64()
+	MOVQ(I32(-1), ones)
+	step, size, span := GP64(), GP64(), GP64()
+	MOVQ(Mem{Base: p, Disp: fieldStep}, step)
+	MOVQ(Mem{Base: p, Disp: fieldSize}, size)
+	MOVQ(Mem{Base: p, Disp: fieldSpan}, span)
+	// In ascending order the tail is the beginning of a group, in descending order its end.
+	reach(tail, step, size, hi)
+	XORQ(lo, lo)
+	TESTQ(step, step)
+	JNS(LabelRef("ordered"))
+	// The result of reach is size - (tail-1)*|step|.
+	MOVQ(span, lo)
+	ADDQ(hi, lo)
+	SUBQ(size, lo)
+	SUBQ(size, lo)
+	MOVQ(span, hi)
+	Label("ordered")
+	for i := range count {
+		window(i, lo, hi, ones, t, u)
+		MOVQ(t, tails.Offset(8*i))
+	}
+	IMULQ(tail, size)
+	BZHIQ(size, ones, t)
+	MOVQ(t, tailOut)
 }
 
 // spreadAVX512 writes Rows.Spread for groups that span some vectors: one vector is loaded, and

@@ -45,21 +45,7 @@ func pickAVX2(count int) {
 	tail, words := table(fieldTail), table(fieldWords)
 	ADDQ(field(fieldBase), s)
 	out, in := XMM(), XMM()
-	pick := func(s reg.GPVirtual) {
-		for i := range count {
-			from := at(s, 16*i)
-			if i == count-1 {
-				from = Mem{Base: s, Index: last, Scale: 1}
-			}
-			VMOVDQU(from, in)
-			if i == 0 {
-				VPSHUFB(shuffles[i], in, out)
-				continue
-			}
-			VPSHUFB(shuffles[i], in, in)
-			VPOR(in, out, out)
-		}
-	}
+	pick := func(s reg.GPVirtual) { pickGroup(s, last, shuffles, out, in) }
 
 	TESTQ(rows, rows)
 	JZ(LabelRef("done"))
@@ -110,6 +96,24 @@ func pickAVX2(count int) {
 	nextRow(d, s, rows)
 }
 
+// pickGroup sets out to the bytes of a group, from the vectors that it spans; the last one begins
+// at last.
+func pickGroup(s, last reg.GPVirtual, shuffles []reg.VecVirtual, out, in reg.VecVirtual) {
+	for i, shuffle := range shuffles {
+		from := at(s, 16*i)
+		if i == len(shuffles)-1 {
+			from = Mem{Base: s, Index: last, Scale: 1}
+		}
+		VMOVDQU(from, in)
+		if i == 0 {
+			VPSHUFB(shuffle, in, out)
+			continue
+		}
+		VPSHUFB(shuffle, in, in)
+		VPOR(in, out, out)
+	}
+}
+
 // spreadAVX2 writes Rows.Spread for elements of a word of w bytes, and for elements of less
 // than two words, moved as a first and a last one. AVX2 cannot store single bytes of a vector,
 // so each word has its own store; words below 8 bytes come from registers of 8.
@@ -124,36 +128,7 @@ func spreadAVX2(w int) {
 	MOVQ(Mem{Base: p, Disp: fieldStep}, step)
 	LEAQ(Mem{Base: step, Index: step, Scale: 2}, step3)
 	MOVQ(Mem{Base: p, Disp: fieldSize}, size)
-	x := XMM()
-	store := func(r reg.GPVirtual, to Mem) {
-		switch w {
-		case 1:
-			MOVB(r.As8(), to)
-		case 2:
-			MOVW(r.As16(), to)
-		case 4:
-			MOVL(r.As32(), to)
-		case 8:
-			MOVQ(r, to)
-		case 16:
-			VMOVDQU(x, to)
-		}
-	}
-	mov := func(r reg.GPVirtual, from, to Mem) {
-		switch w {
-		case 1:
-			MOVB(from, r.As8())
-		case 2:
-			MOVW(from, r.As16())
-		case 4:
-			MOVL(from, r.As32())
-		case 8:
-			MOVQ(from, r)
-		case 16:
-			VMOVDQU(from, x)
-		}
-		store(r, to)
-	}
+	word := word{w, XMM()}
 
 	TESTQ(rows, rows)
 	JZ(LabelRef("done"))
@@ -165,6 +140,73 @@ func spreadAVX2(w int) {
 	}
 	SUBQ(Imm(8), left)
 	JL(LabelRef("rest"))
+	word.eight(dg, sg, t, step, step3, ahead)
+	ADDQ(U32(uint32(8*w)), sg)
+	SUBQ(Imm(8), left)
+	JGE(LabelRef("eight"))
+	Label("rest")
+	ADDQ(Imm(8), left)
+	JZ(LabelRef("next"))
+	Label("one")
+	word.move(t, at(sg, 0), at(dg, 0))
+	ADDQ(step, dg)
+	ADDQ(Imm(uint64(w)), sg)
+	DECQ(left)
+	JNZ(LabelRef("one"))
+	if w > 1 && w < 16 {
+		JMP(LabelRef("next"))
+		Label("two")
+		u := GP64()
+		PREFETCHT0(Mem{Base: dg, Index: ahead, Scale: 1})
+		word.move(t, at(sg, 0), at(dg, 0))
+		word.move(u, Mem{Base: sg, Index: size, Scale: 1, Disp: -w}, Mem{Base: dg, Index: size, Scale: 1, Disp: -w})
+		ADDQ(step, dg)
+		ADDQ(size, sg)
+		DECQ(left)
+		JNZ(LabelRef("two"))
+	}
+	nextRow(d, s, rows)
+}
+
+// word is what a single move moves: some bytes, of which 16 go through a vector.
+type word struct {
+	bytes int
+	x     reg.VecVirtual
+}
+
+func (x word) store(r reg.GPVirtual, to Mem) {
+	switch x.bytes {
+	case 1:
+		MOVB(r.As8(), to)
+	case 2:
+		MOVW(r.As16(), to)
+	case 4:
+		MOVL(r.As32(), to)
+	case 8:
+		MOVQ(r, to)
+	case 16:
+		VMOVDQU(x.x, to)
+	}
+}
+
+func (x word) move(r reg.GPVirtual, from, to Mem) {
+	switch x.bytes {
+	case 1:
+		MOVB(from, r.As8())
+	case 2:
+		MOVW(from, r.As16())
+	case 4:
+		MOVL(from, r.As32())
+	case 8:
+		MOVQ(from, r)
+	case 16:
+		VMOVDQU(from, x.x)
+	}
+	x.store(r, to)
+}
+
+// eight moves eight elements of one word, and prefetches later ones.
+func (x word) eight(dg, sg, t, step, step3, ahead reg.GPVirtual) {
 	Label("eight")
 	TESTQ(ahead, ahead)
 	JZ(LabelRef("fetched"))
@@ -177,44 +219,19 @@ func spreadAVX2(w int) {
 	for i := range 8 {
 		to := []Mem{{Base: dg}, {Base: dg, Index: step, Scale: 1}, {Base: dg, Index: step, Scale: 2}, {Base: dg, Index: step3, Scale: 1}}[i%4]
 		switch {
-		case w >= 8:
-			mov(t, at(sg, i*w), to)
-		case i*w%8 == 0:
-			MOVQ(at(sg, i*w), t)
-			store(t, to)
+		case x.bytes >= 8:
+			x.move(t, at(sg, i*x.bytes), to)
+		case i*x.bytes%8 == 0:
+			MOVQ(at(sg, i*x.bytes), t)
+			x.store(t, to)
 		default:
-			SHRQ(Imm(uint64(8*w)), t)
-			store(t, to)
+			SHRQ(Imm(uint64(8*x.bytes)), t)
+			x.store(t, to)
 		}
 		if i%4 == 3 {
 			LEAQ(Mem{Base: dg, Index: step, Scale: 4}, dg)
 		}
 	}
-	ADDQ(U32(uint32(8*w)), sg)
-	SUBQ(Imm(8), left)
-	JGE(LabelRef("eight"))
-	Label("rest")
-	ADDQ(Imm(8), left)
-	JZ(LabelRef("next"))
-	Label("one")
-	mov(t, at(sg, 0), at(dg, 0))
-	ADDQ(step, dg)
-	ADDQ(Imm(uint64(w)), sg)
-	DECQ(left)
-	JNZ(LabelRef("one"))
-	if w > 1 && w < 16 {
-		JMP(LabelRef("next"))
-		Label("two")
-		u := GP64()
-		PREFETCHT0(Mem{Base: dg, Index: ahead, Scale: 1})
-		mov(t, at(sg, 0), at(dg, 0))
-		mov(u, Mem{Base: sg, Index: size, Scale: 1, Disp: -w}, Mem{Base: dg, Index: size, Scale: 1, Disp: -w})
-		ADDQ(step, dg)
-		ADDQ(size, sg)
-		DECQ(left)
-		JNZ(LabelRef("two"))
-	}
-	nextRow(d, s, rows)
 }
 
 // nextRow ends a loop over rows, and the function.
