@@ -60,7 +60,7 @@ var policy = map[string][]string{
 	"dlpack":                   {"layout", "device", "cpu", "tensor", "internal/dl"},
 	"pipeline":                 {"layout", "device", "device/budget", "tensor"},
 	"onednn":                   {"layout", "device", "tensor"},
-	"onnx":                     {"layout", "device", "internal/dry", "internal/numeric", "internal/padding", "internal/quote", "tensor", "onnx/model", "device/budget", "internal/shapes"},
+	"onnx":                     {"layout", "device", "internal/dry", "internal/infer", "internal/numeric", "internal/padding", "internal/quote", "tensor", "onnx/model", "device/budget", "internal/shapes"},
 	"onnx/model":               {"layout", "internal/file", "internal/onnxpb", "internal/quote", "google.golang.org/protobuf", "device/budget"},
 
 	// With the tag gogl: without it, gl is empty (TestTagged).
@@ -72,6 +72,7 @@ var policy = map[string][]string{
 	"internal/gpu/gputest": {"layout", "device", "cpu", "internal/dl", "internal/egl", "internal/glcontext", "internal/gpu", "internal/race", "github.com/stretchr/testify"},
 	"internal/ptx":         {},
 	"internal/dry":         {"layout", "device", "internal/backend"},
+	"internal/infer":       {"layout", "internal/numeric", "onnx/model"},
 	"internal/cudasim":     {"internal/dl"}, // builds the simulated driver, for tests
 	"internal/dl":          {"internal/quote", "github.com/ebitengine/purego"},
 	"internal/egl":         {"internal/dl"},

@@ -121,8 +121,7 @@ type Assumptions struct {
 // Explain says what a session on the stream's device would do with each node, without work
 // or memory there. It accepts any model with a consistent graph. Unknown operators are
 // opaque: their outputs are contiguous and have the types declared by given and the model's
-// value_info, or the input's type if the operator works element by element. If an extent
-// remains unknown, the outcome is the operator's general one. Graphs in attributes of nodes
+// value_info, or that follow from those of the inputs. If an extent remains unknown, the outcome is the operator's general one. Graphs in attributes of nodes
 // (If, Loop, Scan) are explained too, and functions of the model.
 func Explain(s *tensor.Stream, m *model.Model, given Assumptions) (*Explanation, error) {
 	const op = "Explain"
@@ -136,7 +135,7 @@ func Explain(s *tensor.Stream, m *model.Model, given Assumptions) (*Explanation,
 	if err != nil {
 		return nil, err
 	}
-	e := &explainer{model: m, on: on, shapes: given.Shapes, dims: maps.Clone(given.Dims), out: &Explanation{}}
+	e := &explainer{model: m, on: on, shapes: given.Shapes, dims: maps.Clone(given.Dims), out: &Explanation{}, elements: map[*tensor.Tensor]*model.Tensor{}}
 	if e.dims == nil {
 		e.dims = map[string]int64{}
 	}
@@ -163,6 +162,8 @@ type explainer struct {
 	call   call
 	made   []Value
 	opened []*program
+	// elements are those of constants, which the dry device does not have.
+	elements map[*tensor.Tensor]*model.Tensor
 }
 
 // checkGiven checks the given shapes against the inputs, and records the values that they

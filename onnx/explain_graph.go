@@ -8,7 +8,6 @@ import (
 	"github.com/restride/restride/device/budget"
 	"github.com/restride/restride/internal/dry"
 	"github.com/restride/restride/internal/quote"
-	"github.com/restride/restride/layout"
 	"github.com/restride/restride/onnx/model"
 	"github.com/restride/restride/tensor"
 )
@@ -43,7 +42,7 @@ func (e *explainer) graph(x *explained, c *compiler, inputs []Value, around map[
 	x.declared, x.program, x.room = declaredIn(x.model.Graph), s, smallFolds
 	x.values, x.fixed = make([]Value, s.slots), make([]bool, s.slots)
 	for _, c := range s.constants {
-		x.values[c.slot], x.fixed[c.slot] = c.value, true
+		x.values[c.slot], x.fixed[c.slot], e.elements[c.value] = c.value, true, c.from
 		x.room.grow(c.value)
 	}
 	e.bind(x, inputs, around)
@@ -272,30 +271,20 @@ func (x *explained) opening(st *step) Explained {
 	return Explained{Graph: joined(x.path, st.path), Index: st.index, Name: st.name, Op: st.d.name, Inputs: st.unit.node.Inputs}
 }
 
-// outputs makes placeholder outputs of a node from declared types or, if there are none,
-// from its inputs. Values computed on the host have unknown elements and are never on the
+// outputs makes placeholder outputs of a node from declared types and its inputs. Values computed on the host have unknown elements and are never on the
 // device, whatever their declared type.
 func (e *explainer) outputs(x *explained, st *step, ins []Value, dense bool) []Value {
 	outs := make([]Value, len(st.outputs))
 	types := e.typesBy(st, ins)
+	if types == nil {
+		types = e.inferred(x, st, ins)
+	}
 	value := e.value
 	if st.host {
 		value = func(name string, t model.Type, dense bool) Value { return &unknown{e.completed(name, t), dense, true} }
 	}
 	for i, name := range st.outputs {
-		if types != nil {
-			outs[i] = value(name, types[i], dense)
-			continue
-		}
-		t, declared := x.declared[name]
-		if !declared || !t.HasShape || t.Kind == model.TensorType && t.Elem == layout.Invalid {
-			if u := inferred(st.d, ins, i); !declared || u.HasShape {
-				t = u
-			} else if t.Elem == layout.Invalid {
-				t.Elem = u.Elem
-			}
-		}
-		outs[i] = value(name, t, dense)
+		outs[i] = value(name, types[i], dense)
 	}
 	return outs
 }

@@ -3,7 +3,6 @@ package onnx
 import (
 	"strings"
 
-	"github.com/restride/restride/layout"
 	"github.com/restride/restride/onnx/model"
 )
 
@@ -120,87 +119,10 @@ func runtimeBytes(op string, outs []model.Type) int64 {
 	return total
 }
 
-// unary and broadcasting are elementwise operators, not all of them known here. The output
-// of unary ones has the shape of input 0; the output of broadcasting ones has the broadcast
-// shape of all inputs.
-var (
-	unary = words(`Abs Acos Acosh Asin Asinh Atan Atanh BatchNormalization BiasGelu Ceil Celu Clip Cos Cosh CumSum Dropout Elu
-		Erf Exp FastGelu Floor Gelu GroupNormalization HardSigmoid HardSwish InstanceNormalization LayerNormalization
-		LeakyRelu Log LogSoftmax LRN LpNormalization Mish Neg QuickGelu Reciprocal Relu Round RMSNormalization Selu Sigmoid
-		Sign SimplifiedLayerNormalization Sin Sinh SkipLayerNormalization SkipSimplifiedLayerNormalization Softmax Softplus
-		Softsign Sqrt Swish Tan Tanh ThresholdedRelu IsNaN IsInf Not Cast CastLike QuantizeLinear DequantizeLinear Identity`)
-	broadcasting = words(`Add And BitwiseAnd BitwiseOr BitwiseXor Div Equal Greater GreaterOrEqual Less LessOrEqual Max Mean
-		Min Mod Mul Or PRelu Pow Sub Sum Xor`)
-	// changesType are the operators whose output type differs from input 0's.
-	changesType = words(`Cast CastLike QuantizeLinear DequantizeLinear`)
-	tests       = words(`Equal Greater GreaterOrEqual Less LessOrEqual IsNaN IsInf`)
-)
-
 func words(list string) map[string]bool {
 	set := map[string]bool{}
 	for _, w := range strings.Fields(list) {
 		set[w] = true
 	}
 	return set
-}
-
-// inferred returns what the inputs imply about the type of an output.
-func inferred(d *definition, ins []Value, output int) model.Type {
-	if len(ins) == 0 || ins[0] == nil || output > 0 && d.op != "Split" {
-		return model.Type{}
-	}
-	if d.shapeOnly || d.op == "NonZero" {
-		return model.Type{Kind: model.TensorType, Elem: layout.Int64}
-	}
-	t := typeOf(ins[0])
-	if t.Kind != model.TensorType {
-		return model.Type{}
-	}
-	elem := t.Elem
-	switch {
-	case tests[d.op]:
-		elem = layout.Bool
-	case changesType[d.op]:
-		elem = layout.Invalid
-	}
-	out := model.Type{Kind: model.TensorType, Elem: elem}
-	switch {
-	case unary[d.op]:
-		out.HasShape, out.Dims = t.HasShape, t.Dims
-	case broadcasting[d.op]:
-		if dims, ok := together(ins); ok {
-			out.HasShape, out.Dims = true, dims
-		}
-	case d.opaque:
-		return model.Type{}
-	}
-	return out
-}
-
-// together returns the broadcast extents of values, as far as they are known.
-func together(ins []Value) ([]model.Dim, bool) {
-	var out []model.Dim
-	for _, v := range ins {
-		t := typeOf(v)
-		if !t.HasShape {
-			return nil, false
-		}
-		a, b := out, t.Dims
-		if len(a) < len(b) {
-			a, b = b, a
-		}
-		out = append([]model.Dim(nil), a...)
-		for i, d := range b {
-			k := len(a) - len(b) + i
-			switch was := out[k]; {
-			case d.Value == 1, was == d:
-			case was.Value == 1, d.Value > 1:
-				out[k] = d // an extent above 1 is the common one
-			case was.Value > 1:
-			default:
-				out[k] = model.Symbolic("")
-			}
-		}
-	}
-	return out, true
 }

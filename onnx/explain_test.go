@@ -59,14 +59,14 @@ func TestExplain(t *testing.T) {
 	require.Equal(t, []string{
 		"Conv-17: foreign 0 0 float[batch,16,4,4]",
 		"Relu-17: foreign 0 0 float[batch,16,4,4]",
-		"Transpose-13: view 0 -1 float",
-		"Reshape-14: view unless -1 0 float",
-		"Shape-15: host 0 0 int64",
-		"Mul-14: host 0 0 int64",
+		"Transpose-13: view 0 -1 float[batch,4,4,16]",
+		"Reshape-14: view unless -1 0 float[batch,256]",
+		"Shape-15: host 0 0 int64[4]",
+		"Mul-14: host 0 0 int64[4]",
 		"com.example.Mix-3: foreign 0 0 ?",
 		"Transpose-13: view 0 -1 ?",
-		"Reshape-14: view unless -1 0 ?",
-		"Flatten-13: view 0 0 ?",
+		"Reshape-14: view unless -1 0 ?[?,?]",
+		"Flatten-13: view 0 0 ?[?,?]",
 		"Concat-13: copy -1 -1 ?",
 	}, outcomes(e))
 	require.Equal(t, onnx.Totals{Nodes: 11, Foreign: 3, Views: 3, Unless: 2, Copies: 1, Host: 2, Uncounted: 3, RuntimeUncounted: 3}, e.Totals)
@@ -81,10 +81,10 @@ func TestExplain(t *testing.T) {
 		"Shape-15: host 0 0 int64[4]",
 		"Mul-14: host 0 0 int64[4]",
 		"com.example.Mix-3: foreign 0 0 ?[5,7]", // of what type is not known
-		"Transpose-13: view 0 -1 ?",
-		"Reshape-14: view unless -1 0 ?",
-		"Flatten-13: view 0 0 ?",
-		"Concat-13: copy -1 -1 ?",
+		"Transpose-13: view 0 -1 ?[7,5]",
+		"Reshape-14: view unless -1 0 ?[7,5]",
+		"Flatten-13: view 0 0 ?[5,7]",
+		"Concat-13: copy -1 -1 ?[12,?]", // 7 and 5 contradict each other,
 	}, outcomes(e))
 
 	// The shape of the input says what its names are.

@@ -81,7 +81,7 @@ func (r *run) fold(s *program, st *step, left *room) (folded bool, err error) {
 	for _, slot := range st.out {
 		if slot >= 0 {
 			x := r.values[slot].(*tensor.Tensor)
-			s.constants = append(s.constants, held{slot, x})
+			s.constants = append(s.constants, held{slot: slot, value: x})
 			if err := tensor.Keep(x); err != nil {
 				return false, errors.Join(err, r.forget(st))
 			}

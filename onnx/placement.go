@@ -266,7 +266,11 @@ func (c *compiler) hold(name string, t *model.Tensor) (*tensor.Tensor, error) {
 		if err != nil {
 			return nil, fmt.Errorf("constant %s: %w", quote.Name(name), err)
 		}
-		c.p.constants = append(c.p.constants, held{slot, x})
+		k := held{slot: slot, value: x}
+		if c.explains {
+			k.from = t
+		}
+		c.p.constants = append(c.p.constants, k)
 		return x, nil
 	}
 	slot := c.slots[name]

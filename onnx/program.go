@@ -68,6 +68,7 @@ type step struct {
 type held struct {
 	slot  int
 	value *tensor.Tensor
+	from  *model.Tensor // in an explanation: its elements
 }
 
 // findEnds records the last step that uses each slot. For outputs of nodes, the run

@@ -90,7 +90,7 @@ func (s *Session) On(stream *tensor.Stream) (_ *Session, err error) {
 			if err != nil {
 				return nil, err
 			}
-			other.constants[of] = append(other.constants[of], held{c.slot, x})
+			other.constants[of] = append(other.constants[of], held{slot: c.slot, value: x})
 		}
 	}
 	return other, nil
