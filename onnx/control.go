@@ -60,6 +60,10 @@ func (u *unit) subgraph(attr string, inputs, outputs int) (*subgraph, error) {
 	switch {
 	case !ok || g == nil:
 		return nil, u.d.invalid("attribute %s is missing", attr)
+	case len(g.Inputs) > inputs:
+		g = withoutDefaults(g)
+	}
+	switch {
 	case len(g.Inputs) != inputs:
 		return nil, u.d.invalid("%s has %d inputs; the node needs %d", attr, len(g.Inputs), inputs)
 	case len(g.Outputs) != outputs:
@@ -75,6 +79,21 @@ func (u *unit) subgraph(attr string, inputs, outputs int) (*subgraph, error) {
 	}
 	u.control.graphs = append(u.control.graphs, b)
 	return b, nil
+}
+
+// withoutDefaults returns a graph whose initializers are not inputs, which they must be before
+// version 4 of the format.
+func withoutDefaults(g *model.Graph) *model.Graph {
+	has := map[string]bool{}
+	for i := range g.Initializers {
+		has[g.Initializers[i].Name] = true
+	}
+	for i := range g.SparseInitializers {
+		has[g.SparseInitializers[i].Values.Name] = true
+	}
+	own := *g
+	own.Inputs = slices.DeleteFunc(slices.Clone(g.Inputs), func(in model.ValueInfo) bool { return has[in.Name] })
+	return &own
 }
 
 // given returns the number of the node's inputs, without those that its graphs capture.
@@ -188,9 +207,7 @@ func (c *compiler) settle(b *subgraph, inner *compiler, m *model.Model) ([]bool,
 			drop(nil)
 		}
 		probe := &compiler{probes: true, explains: c.explains, depth: inner.depth, inlined: c.inlined, probed: c.probed, hosted: inner.hosted, wanted: inner.wanted}
-		before := *c.inlined
-		err := probe.compile(&program{stream: c.p.stream}, m)
-		if *c.inlined = before; err != nil {
+		if err := probe.compile(&program{stream: c.p.stream}, m); err != nil {
 			return nil, err
 		}
 		made := make([]bool, len(b.graph.Outputs))
