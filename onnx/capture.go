@@ -14,7 +14,7 @@ import (
 // elements in the inputs. One call queues all copies on the device (on CUDA: a graph); the
 // host has no other work.
 type Captured struct {
-	inputs  []*tensor.Tensor // own references
+	inputs  []Value // own references
 	outputs Values
 	replay  device.Replay
 }
@@ -41,21 +41,18 @@ func (s *Session) Capture(ctx context.Context, inputs Values, options ...RunOpti
 		}
 	}()
 	for _, v := range inputs {
-		x, ok := v.(*tensor.Tensor)
-		if !ok || x == nil { // inputs given away belong to the run
-			continue // no node reads its elements: only Identity accepts non-tensors
+		if _, given := v.(donation); given || absent(v) { // an input given away belongs to the run
+			continue
 		}
-		if x, err = x.Retain(); err != nil {
+		if v, err = again(op, v, (*tensor.Tensor).Retain); err != nil {
 			return c, err
 		}
-		c.inputs = append(c.inputs, x)
+		c.inputs = append(c.inputs, v)
 	}
 	c.replay, err = q.Capture(func() error {
 		c.outputs, err = s.start(ctx, inputs, options, true, nil)
 		for _, v := range c.outputs {
-			if x, ok := v.(*tensor.Tensor); ok && err == nil {
-				err = tensor.Keep(x)
-			}
+			err = errors.Join(err, tensor.Keep(tensorsOf(v)...))
 		}
 		return err
 	})

@@ -56,3 +56,24 @@ func TestCapture(t *testing.T) {
 	require.ErrorIs(t, err, device.ErrInvalid)
 	require.ErrorContains(t, err, "the queue is capturing")
 }
+
+// TestBugCapturedSequence: a captured run keeps the tensors in sequences that it gets and makes.
+func TestBugCapturedSequence(t *testing.T) {
+	s := open(t)
+	m := graphOf(layout.Float32, node("ConcatFromSequence", "y", []string{"s"}, onnx.Int("axis", 0)), node("SequenceConstruct", "z", []string{"y"}))
+	m.Graph.Inputs[0] = model.ValueInfo{Name: "s", Type: model.SequenceOf(model.TensorOf(layout.Float32))}
+	m.Graph.Outputs = outputs("y", "z")
+	sess := session(t, s, m)
+	a, err := tensor.FromSlice(s, []float32{1, 2}, 2)
+	require.NoError(t, err)
+	scope := tensor.NewScope(s)
+	c, err := sess.Capture(t.Context(), onnx.Values{"s": &onnx.Sequence{Elem: layout.Float32, Items: []onnx.Value{a}}})
+	require.NoError(t, err)
+	require.NoError(t, a.Release())
+	require.NoError(t, scope.Close())
+	held(t)(tensor.FromSlice(s, []float32{7, 8}, 2))
+	require.NoError(t, c.Run())
+	require.Equal(t, []float32{1, 2}, valuesOf[float32](t, c.Outputs(), "y"))
+	require.Equal(t, []float32{1}, firsts(t, c.Outputs()["z"]))
+	require.NoError(t, c.Close())
+}

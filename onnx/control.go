@@ -69,6 +69,10 @@ func (u *unit) subgraph(attr string, inputs, outputs int) (*subgraph, error) {
 	switch {
 	case !ok || g == nil:
 		return nil, u.d.invalid("attribute %s is missing", attr)
+	case len(g.Inputs) > inputs:
+		g = withoutDefaults(g)
+	}
+	switch {
 	case len(g.Inputs) != inputs:
 		return nil, u.d.invalid("%s has %d inputs; the node needs %d", attr, len(g.Inputs), inputs)
 	case len(g.Outputs) != outputs:
@@ -84,6 +88,21 @@ func (u *unit) subgraph(attr string, inputs, outputs int) (*subgraph, error) {
 	}
 	u.control.graphs = append(u.control.graphs, b)
 	return b, nil
+}
+
+// withoutDefaults returns a graph whose initializers are not inputs, which they must be before
+// version 4 of the format.
+func withoutDefaults(g *model.Graph) *model.Graph {
+	has := map[string]bool{}
+	for i := range g.Initializers {
+		has[g.Initializers[i].Name] = true
+	}
+	for i := range g.SparseInitializers {
+		has[g.SparseInitializers[i].Values.Name] = true
+	}
+	own := *g
+	own.Inputs = slices.DeleteFunc(slices.Clone(g.Inputs), func(in model.ValueInfo) bool { return has[in.Name] })
+	return &own
 }
 
 // given returns the number of the node's inputs, without those that its graphs capture.
@@ -312,9 +331,7 @@ func (c *compiler) probe(b *subgraph, inner *compiler, m *model.Model) (*finding
 		return found, nil
 	}
 	probe := &compiler{probes: true, explains: c.explains, depth: inner.depth, shared: c.shared, hosted: inner.hosted, wanted: inner.wanted, around: inner.around}
-	before := c.shared.inlined
-	err := probe.compile(&program{stream: c.p.stream}, m)
-	if c.shared.inlined = before; err != nil {
+	if err := probe.compile(&program{stream: c.p.stream}, m); err != nil {
 		return nil, err
 	}
 	for j := range found.made {

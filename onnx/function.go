@@ -1,6 +1,7 @@
 package onnx
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,8 +13,9 @@ import (
 	"github.com/restride/restride/onnx/model"
 )
 
-// maxInlined is the maximum number of nodes that functions of a model may become: functions
-// that call each other grow exponentially.
+// maxInlined is the maximum number of nodes that functions of a model may become, counted in
+// each compilation of a graph: functions that call each other grow exponentially, and so do
+// graphs that callers hand on.
 const maxInlined = 1 << 18
 
 // callee is the function or operator that a node calls.
@@ -41,7 +43,7 @@ func (c *compiler) inline(u *unit, f *model.Function) error {
 	if u.depth++; u.depth > maxNested {
 		return layout.Errorf(device.ErrUnsupported, "graph", "functions call each other more than %d deep, or themselves", maxNested)
 	}
-	if err := c.countInlined(f); err != nil {
+	if err := c.countInlined(f.Nodes); err != nil {
 		return err
 	}
 	in, err := c.inlining(u, f)
@@ -74,12 +76,25 @@ func (c *compiler) inline(u *unit, f *model.Function) error {
 // newest is a model of the newest opset, for nodes that no file has.
 var newest = &model.Model{Opsets: map[string]int64{"": int64(MaxOpset)}}
 
-// countInlined charges memory for the nodes of a function, and limits their number.
-func (c *compiler) countInlined(f *model.Function) error {
-	if c.shared.inlined += len(f.Nodes) + 1; c.shared.inlined > maxInlined {
+// countInlined charges memory for nodes of functions, and limits their number.
+func (c *compiler) countInlined(nodes []model.Node) error {
+	if c.shared.inlined += 1 + nodesIn(nodes, maxInlined); c.shared.inlined > maxInlined {
 		return layout.Errorf(device.ErrUnsupported, "graph", "functions of the model become more than %d nodes", maxInlined)
 	}
-	return budget.TakeFor(budget.Process(), c.p, "the session", sizeOfSession(&model.Graph{Nodes: f.Nodes}))
+	return budget.TakeFor(budget.Process(), c.p, "the session", sizeOfSession(&model.Graph{Nodes: nodes}))
+}
+
+// nodesIn counts nodes, with those of graphs in them. It stops above a maximum.
+func nodesIn(nodes []model.Node, most int) int {
+	n := len(nodes)
+	for i := range nodes {
+		for _, b := range bodiesOf(&nodes[i]) {
+			if n <= most {
+				n += nodesIn(b.graph.Nodes, most-n)
+			}
+		}
+	}
+	return n
 }
 
 // importing returns the model with the opsets that a function imports. A domain that the
@@ -102,6 +117,7 @@ func (c *compiler) importing(m *model.Model, f *model.Function) *model.Model {
 
 // inlining copies the nodes of a function for one call.
 type inlining struct {
+	c     *compiler
 	path  string // the node that calls it
 	name  string // the function's, for errors
 	attrs Attrs  // by the names that the function's nodes refer to
@@ -129,7 +145,7 @@ func (s *scope) find(name string) (string, bool) {
 
 // inlining relates the values and attributes of a function to those of a node that calls it.
 func (c *compiler) inlining(u *unit, f *model.Function) (*inlining, error) {
-	in := &inlining{path: u.String(), name: operatorName(u.node), taken: c.allNames(), local: &scope{names: map[string]string{"": ""}}}
+	in := &inlining{c: c, path: u.String(), name: operatorName(u.node), taken: c.allNames(), local: &scope{names: map[string]string{"": ""}}}
 	given := trimAbsent(u.node.Inputs)
 	if n := len(given); n > len(f.Inputs) {
 		return nil, invalidGraph("%d inputs are given; %s takes %d", n, in.name, len(f.Inputs))
@@ -216,7 +232,7 @@ func (in *inlining) node(n *model.Node, local *scope, depth int) (model.Node, er
 	m := *n
 	m.Inputs, m.Outputs, m.Attrs = in.list(n.Inputs, local), in.list(n.Outputs, local), nil
 	for _, a := range n.Attrs {
-		passed := a.Ref != "" // a graph of the caller has the caller's names
+		passed := a.Ref != ""
 		a, given, err := in.attr(a)
 		switch v := a.Value.(type) {
 		case *model.Graph:
@@ -256,6 +272,12 @@ func (in *inlining) attr(a Attr) (_ Attr, given bool, err error) {
 		err = invalidGraph("attribute %s of %s is of kind %s; it must be of kind %s", quote.Name(a.Ref), in.name, v.Kind(), a.RefKind)
 	}
 	v.Name = a.Name
+	if err == nil {
+		// Graphs of the caller keep the caller's names.
+		for _, b := range bodiesOf(&model.Node{Attrs: Attrs{v}}) {
+			err = errors.Join(err, in.c.countInlined(b.graph.Nodes))
+		}
+	}
 	return v, given, err
 }
 

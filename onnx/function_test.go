@@ -209,3 +209,28 @@ func TestFunctionsAndEngines(t *testing.T) {
 	require.Equal(t, [][]string{{"a"}}, engine.groups, "a group is of one opset")
 	require.Equal(t, []int64{3, 9, 6, 12}, valuesOf[int64](t, out, "y"))
 }
+
+// TestBugFunctionsInGraphsGrow: the limit of nodes also holds for functions that call each other
+// in graphs, and for graphs that callers hand on.
+func TestBugFunctionsInGraphsGrow(t *testing.T) {
+	var calls, hands []model.Function
+	for i := range 30 {
+		next := fmt.Sprint("F", i+1)
+		branch := func(name string) model.Attr {
+			return bodyOf(name, []string{"w"}, local(next, []string{"u"}, []string{"v", "c"}), local(next, []string{"w"}, []string{"u", "c"}))
+		}
+		calls = append(calls, function(fmt.Sprint("F", i), []string{"v", "c"}, []string{"w"}, node("If", "w", []string{"c"}, branch("then_branch"), branch("else_branch"))))
+		twice := node("If", "z", []string{"c"}, ref("then_branch", "one", "graph"), ref("else_branch", "one", "graph"))
+		hands = append(hands, function(fmt.Sprint("F", i), []string{"v", "c"}, []string{"w"}, local(next, []string{"w"}, []string{"v", "c"}, bodyOf("one", []string{"z"}, twice))))
+	}
+	calls = append(calls, function("F30", []string{"v", "c"}, []string{"w"}, node("Identity", "w", []string{"v"})))
+	hands = append(hands, function("F30", []string{"v", "c"}, []string{"w"}, node("If", "w", []string{"c"}, ref("then_branch", "one", "graph"), ref("else_branch", "one", "graph"))))
+	last := bodyOf("one", []string{"z"}, node("Identity", "z", []string{"x"}))
+	for _, m := range []*model.Model{
+		withFunctions(layout.Float32, calls, local("F0", []string{"y"}, []string{"x", "c"})),
+		withFunctions(layout.Float32, hands, local("F0", []string{"y"}, []string{"x", "c"}, last)),
+	} {
+		m.Graph.Inputs = append(m.Graph.Inputs, input("c", layout.Bool))
+		refused(t, m, device.ErrUnsupported, "functions of the model become more than")
+	}
+}

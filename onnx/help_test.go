@@ -116,9 +116,9 @@ func refused(tb testing.TB, m *model.Model, kind error, says string) error {
 }
 
 // run runs a session once; the outputs are released when the test ends.
-func run(tb testing.TB, sess *onnx.Session, in onnx.Values) onnx.Values {
+func run(tb testing.TB, sess *onnx.Session, in onnx.Values, options ...onnx.RunOption) onnx.Values {
 	tb.Helper()
-	out, err := sess.Run(context.Background(), in)
+	out, err := sess.Run(context.Background(), in, options...)
 	require.NoError(tb, err)
 	tb.Cleanup(func() { require.NoError(tb, out.Release()) })
 	return out

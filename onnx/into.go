@@ -102,9 +102,13 @@ func (r *run) aim(p *program, i int) {
 		}
 		c.into = x
 		for slot, v := range r.values {
-			y, ok := v.(*tensor.Tensor)
-			if ok && y != nil && p.ends[slot] > i && y.Buffer() == x.Buffer() {
-				c.later = append(c.later, y)
+			if p.ends[slot] <= i {
+				continue
+			}
+			for _, y := range tensorsOf(v) {
+				if y.Buffer() == x.Buffer() {
+					c.later = append(c.later, y)
+				}
 			}
 		}
 	}
@@ -171,20 +175,23 @@ func (c *call) target(s *tensor.Stream, t layout.DType, dims []int64, all bool, 
 
 // guard copies outputs that would be overwritten by writes to other outputs.
 func (p *program) guard(r *run) error {
+	written := func(x *tensor.Tensor) bool {
+		return slices.ContainsFunc(r.into, func(t *tensor.Tensor) bool { return t != nil && meets(t, x) })
+	}
 	for i := range r.into {
-		x, ok := r.values[p.outputs[i].slot].(*tensor.Tensor)
-		if !ok || r.into[i] != nil && lies(x, r.into[i]) {
+		v := r.values[p.outputs[i].slot]
+		if x, ok := v.(*tensor.Tensor); ok && r.into[i] != nil && lies(x, r.into[i]) {
 			continue
 		}
-		if !slices.ContainsFunc(r.into, func(t *tensor.Tensor) bool { return t != nil && meets(t, x) }) {
+		if !slices.ContainsFunc(tensorsOf(v), written) {
 			continue
 		}
-		y, err := x.Clone()
+		y, err := again(opIdentity, v, (*tensor.Tensor).Clone)
 		if err != nil {
 			return err
 		}
 		if r.copies == nil {
-			r.copies = make([]*tensor.Tensor, len(p.outputs))
+			r.copies = make([]Value, len(p.outputs))
 		}
 		r.copies[i] = y
 	}

@@ -1,6 +1,7 @@
 package onnx_test
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -244,5 +245,37 @@ func TestRandomMemoryForOutputs(t *testing.T) {
 		require.NoError(t, whole.Release())
 		require.NoError(t, own.Release())
 		require.NoError(t, sess.Close())
+	}
+}
+
+// TestBugIntoOverHeldElements: a node does not write to the caller's memory while sequences, or
+// values that are not assembled yet, refer to elements there.
+func TestBugIntoOverHeldElements(t *testing.T) {
+	s := open(t)
+	graph := func(nodes ...model.Node) *model.Model {
+		m := graphOf(layout.Float32, append(nodes, node("Concat", "y", []string{"b", "b"}, onnx.Int("axis", 0)), node("Shape", "four", []string{"y"}))...)
+		m.Graph.Inputs = append(m.Graph.Inputs, input("b", layout.Float32))
+		m.Graph.Outputs = outputs("y", "z")
+		return m
+	}
+	list := graph(node("SequenceConstruct", "z", []string{"x"}))
+	held := graph(node("SequenceConstruct", "s", []string{"x"}))
+	held.Graph.Nodes = append(held.Graph.Nodes, node("Sub", "first", []string{"four", "four"}), node("SequenceAt", "z", []string{"s", "first"}))
+	later := graph(node("Concat", "t", []string{"x", "x"}, onnx.Int("axis", 0)))
+	later.Graph.Nodes = append(later.Graph.Nodes, node("Concat", "z", []string{"t", "x"}, onnx.Int("axis", 0)))
+	for name, m := range map[string]*model.Model{"an output": list, "a sequence": held, "pending": later} {
+		t.Run(name, func(t *testing.T) {
+			x, err := tensor.FromSlice(s, []float32{1, 2, 3, 4}, 4)
+			require.NoError(t, err)
+			b, err := tensor.FromSlice(s, []float32{7, 8}, 2)
+			require.NoError(t, err)
+			defer func() { require.NoError(t, errors.Join(x.Release(), b.Release())) }()
+			out := run(t, session(t, s, m), onnx.Values{"x": x, "b": b}, onnx.Into("y", x))
+			require.Equal(t, []float32{7, 8, 7, 8}, valuesOf[float32](t, out, "y"))
+			if seq, ok := out["z"].(*onnx.Sequence); ok {
+				out["z"] = seq.Items[0]
+			}
+			require.Equal(t, []float32{1, 2, 3, 4}, valuesOf[float32](t, out, "z")[:4])
+		})
 	}
 }

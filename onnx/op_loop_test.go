@@ -348,3 +348,18 @@ func TestBugPlanOfTextInBodies(t *testing.T) {
 	require.ErrorIs(t, err, device.ErrUnsupported)
 	require.ErrorContains(t, err, "the strings are not known")
 }
+
+// TestBugOldBodies: before version 4 of the format, initializers of a body are also its inputs.
+func TestBugOldBodies(t *testing.T) {
+	body := inputsOf(bodyOf("body", []string{"on", "flat"}, node("Identity", "on", []string{"c"}), node("Reshape", "flat", []string{"v", "to"})),
+		input("to", layout.Int64), input("i", layout.Int64), input("c", layout.Bool), input("v", layout.Float32))
+	body.Value.(*model.Graph).Initializers = []model.Tensor{constant(t, "to", []int64{-1})}
+	m := graphOf(layout.Float32, node("Loop", "y", []string{"n", "", "x"}, body))
+	m.Graph.Inputs = append(m.Graph.Inputs, input("n", layout.Int64))
+	m.Opsets[""] = 8
+	s := open(t)
+	out := run(t, session(t, s, m), onnx.Values{"x": held(t)(tensor.New(s, layout.Float32, 2, 3)), "n": scalarOf(t, int64(2))})
+	y, err := out.Tensor("y")
+	require.NoError(t, err)
+	require.Equal(t, layout.Shape{6}, y.Shape())
+}

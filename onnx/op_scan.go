@@ -132,6 +132,9 @@ func (s *scan) batches(a *activation, xs []*tensor.Tensor) (err error) {
 		}
 		n = x.Dim(0)
 	}
+	if n == 0 {
+		return layout.Errorf(device.ErrUnsupported, c.d.name, "there are no batches")
+	}
 	outputs := make([]items, len(c.out))
 	defer func() {
 		for k := range outputs {

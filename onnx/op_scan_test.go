@@ -87,6 +87,11 @@ func TestScan8(t *testing.T) {
 	_, err := session(t, s, m).Run(t.Context(), onnx.Values{"x": x, "z": z, "first": first, "lengths": ints(t, s, 2, 1)})
 	require.ErrorIs(t, err, device.ErrUnsupported)
 	require.ErrorContains(t, err, "sequence_lens is given")
+
+	none := held(t)(tensor.New(s, layout.Float32, 0, 2, 2))
+	_, err = sess.Run(t.Context(), onnx.Values{"x": none, "z": none, "first": none})
+	require.ErrorIs(t, err, device.ErrUnsupported)
+	require.ErrorContains(t, err, "there are no batches")
 }
 
 func TestScanRefuses(t *testing.T) {

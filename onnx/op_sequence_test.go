@@ -270,3 +270,13 @@ func TestSequenceMap(t *testing.T) {
 	_, err = sess.Run(t.Context(), onnx.Values{"s": &onnx.Sequence{Elem: layout.Float32}, "x": a})
 	require.ErrorContains(t, err, `the body does not declare the type of its output "joined"`)
 }
+
+// TestBugMapOfSequences: the items of a sequence are tensors.
+func TestBugMapOfSequences(t *testing.T) {
+	s := open(t)
+	body := inputsOf(bodyOf("body", []string{"list"}, node("SequenceConstruct", "list", []string{"item"})), input("item", layout.Float32))
+	sess := session(t, s, graphOf(layout.Float32, node("SequenceConstruct", "s", []string{"x"}), node("SequenceMap", "y", []string{"s"}, body)))
+	_, err := sess.Run(t.Context(), onnx.Values{"x": held(t)(tensor.New(s, layout.Float32, 2))})
+	require.ErrorIs(t, err, device.ErrInvalid)
+	require.ErrorContains(t, err, `the body's output "list" is a sequence of float in iteration 0; the items`)
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/restride/restride/internal/quote"
+	"github.com/restride/restride/tensor"
 )
 
 // prepareSequenceMap prepares a SequenceMap that no engine runs: its body runs once for each
@@ -75,8 +76,9 @@ func (c *call) mapSequences(body *subgraph) error {
 			outputs[k].Items = append(outputs[k].Items, v)
 		}
 		for k, v := range made {
-			if outputs[k].Elem = elemOfValue(outputs[k].Items[0]); elemOfValue(v) != outputs[k].Elem {
-				return c.d.invalid("the body's output %s is %s in iteration %d; the items of a sequence are of one type", quote.Name(body.outputs[k].name), describe(v), i)
+			outputs[k].Elem = elemOfValue(outputs[k].Items[0])
+			if x, ok := v.(*tensor.Tensor); !ok || x.DType() != outputs[k].Elem {
+				return c.d.invalid("the body's output %s is %s in iteration %d; the items of a sequence are tensors of one type", quote.Name(body.outputs[k].name), describe(v), i)
 			}
 		}
 	}

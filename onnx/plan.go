@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/restride/restride/device"
-	"github.com/restride/restride/device/budget"
 	"github.com/restride/restride/internal/dry"
 	"github.com/restride/restride/internal/quote"
 	"github.com/restride/restride/layout"
@@ -76,9 +75,6 @@ func (s *Session) Plan(shapes map[string]layout.Shape, known Values) (p *Plan, e
 		r.values[c.slot] = r.call.constant(c)
 	}
 	p = &Plan{Constants: dev.Stats().Live}
-	if err := budget.TakeFor(budget.Process(), p, op, s.program.reportBytes()); err != nil {
-		return nil, err
-	}
 	inputs, unknownText, err := s.planned(op, on, shapes, known, hold)
 	if err != nil {
 		return nil, err
@@ -86,8 +82,10 @@ func (s *Session) Plan(shapes map[string]layout.Shape, known Values) (p *Plan, e
 	r.call.noText = unknownText
 	before := dev.Stats()
 	p.Inputs = before.Live - p.Constants
-	note := func(n NodeReport) { p.Nodes = append(p.Nodes, n) }
-	r.begin(context.Background(), s, on, &note)
+	ctx, stop := context.WithCancelCause(context.Background())
+	defer stop(nil)
+	note := reporter(op, p, &p.Nodes, stop)
+	r.begin(ctx, s, on, &note)
 	outputs, err := s.program.run(r, inputs, nil)
 	if errors.Is(err, dry.ErrRead) {
 		return nil, fmt.Errorf("%s: a shape, axes or a string depend on elements that are not known: give the input that they come from: %w", op, err)

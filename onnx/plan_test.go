@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/device/budget"
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/onnx"
 	"github.com/restride/restride/onnx/model"
@@ -208,4 +209,20 @@ func runAsPlanned(t *testing.T, s *tensor.Stream, m *model.Model, x *tensor.Tens
 	run(t, sess, onnx.Values{"x": x})
 	require.Equal(t, nodes, p.Nodes)
 	return nodes
+}
+
+// TestBugReportsOfLoops: reports of iterations are charged, in plans and profiles.
+func TestBugReportsOfLoops(t *testing.T) {
+	s := open(t)
+	body := inputsOf(bodyOf("body", []string{"on", "next"}, node("Identity", "on", []string{"c"}), node("Identity", "next", []string{"v"})),
+		input("i", layout.Int64), input("c", layout.Bool), input("v", layout.Float32))
+	m := graphOf(layout.Float32, node("Loop", "y", []string{"n", "", "x"}, body))
+	m.Graph.Initializers = []model.Tensor{constant(t, "n", []int64{1 << 40})}
+	sess := session(t, s, m)
+	used := budget.Process().InUse()
+	limitMemory(t, used+1<<20)
+	_, err := sess.Plan(map[string]layout.Shape{"x": {2}}, nil)
+	require.ErrorIs(t, err, budget.ErrOutOfMemory)
+	_, _, err = sess.Profile(t.Context(), onnx.Values{"x": held(t)(tensor.New(s, layout.Float32, 2))})
+	require.ErrorIs(t, err, budget.ErrOutOfMemory)
 }

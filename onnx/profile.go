@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/restride/restride/device"
-	"github.com/restride/restride/device/budget"
 	"github.com/restride/restride/layout"
 )
 
@@ -23,6 +22,7 @@ type Profile struct {
 
 	queue  device.Queue
 	points []around
+	note   func(NodeReport) // adds a report to Nodes
 }
 
 // A Span is an interval of a run.
@@ -48,9 +48,9 @@ func (s *Session) Profile(ctx context.Context, inputs Values, options ...RunOpti
 	if s.stream.IsHost() {
 		p.HostOnly = "the device works within the host's calls"
 	}
-	if err := budget.TakeFor(budget.Process(), p, op, s.program.reportBytes()); err != nil {
-		return nil, nil, err
-	}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	p.note = reporter(op, p, &p.Nodes, stop)
 	p.Begin = time.Now()
 	outputs, err := s.start(ctx, inputs, options, false, p)
 	p.Host = time.Since(p.Begin)
@@ -106,7 +106,7 @@ func (p *Profile) hook(told *func(NodeReport)) *func(NodeReport) {
 		return told
 	}
 	add := func(n NodeReport) {
-		p.Nodes = append(p.Nodes, n)
+		p.note(n)
 		if told != nil {
 			(*told)(n)
 		}

@@ -2,8 +2,10 @@ package onnx
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 
+	"github.com/restride/restride/device/budget"
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/tensor"
 )
@@ -71,12 +73,17 @@ func infoOf(name string, v Value) OutputInfo {
 	return OutputInfo{Output: name, Container: typeString(v)}
 }
 
-// reportBytes estimates the memory that the reports of a run need.
-func (p *program) reportBytes() (bytes int64) {
-	for each := range p.all {
-		bytes += int64(len(each.steps)+len(each.folded)) << 10
+// reporter returns a hook that adds a run's reports to a list in holder, and charges memory for
+// them. If there is none, it stops the run: loops make many reports.
+func reporter[T any](op string, holder *T, list *[]NodeReport, stop context.CancelCauseFunc) func(NodeReport) {
+	const each = 1 << 10 // bytes, about the size of a report
+	take := budget.Steps(func(bytes int64) error { return budget.TakeFor(budget.Process(), holder, op, bytes) })
+	return func(n NodeReport) {
+		*list = append(*list, n)
+		if err := take(each); err != nil {
+			stop(err)
+		}
 	}
-	return bytes
 }
 
 // OnNode makes Run call hook after each node, in its own goroutine; nil removes the hook.

@@ -17,7 +17,7 @@ type run struct {
 	call   call
 	given  []int // slots of inputs given away, until they are released
 	last   []bool
-	copies []*tensor.Tensor // per output: a copy if other outputs would overwrite it; nil: none
+	copies []Value          // per output: a copy if other outputs would overwrite it; nil: none
 	into   []*tensor.Tensor // per output: the caller's memory for it; nil: none
 	// nested: the program is a graph in a node. In a loop, extents may change.
 	nested bool

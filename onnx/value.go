@@ -200,9 +200,14 @@ func holds(v Value, elem layout.DType) bool {
 // alias returns another reference to a value; op names the operation to trace
 // hooks.
 func alias(op string, v Value) (Value, error) {
+	return again(op, v, func(x *tensor.Tensor) (*tensor.Tensor, error) { return x.WithLayout(op, x.Layout()) })
+}
+
+// again returns a value like v, made of what a function returns for each of its tensors.
+func again(op string, v Value, each func(*tensor.Tensor) (*tensor.Tensor, error)) (Value, error) {
 	switch v := v.(type) {
 	case *tensor.Tensor:
-		return v.WithLayout(op, v.Layout())
+		return each(v)
 	case *Sequence:
 		out := &Sequence{Elem: v.Elem}
 		if err := countItems(op, out, len(v.Items)); err != nil {
@@ -210,7 +215,7 @@ func alias(op string, v Value) (Value, error) {
 		}
 		out.Items = make([]Value, 0, len(v.Items))
 		for _, item := range v.Items {
-			a, err := alias(op, item)
+			a, err := again(op, item, each)
 			if err != nil {
 				return nil, errors.Join(err, out.Release())
 			}
@@ -218,16 +223,39 @@ func alias(op string, v Value) (Value, error) {
 		}
 		return out, nil
 	case *Optional:
-		if v.Value == nil {
+		if absent(v.Value) {
 			return &Optional{Elem: v.Elem}, nil
 		}
-		a, err := alias(op, v.Value)
+		a, err := again(op, v.Value, each)
 		if err != nil {
 			return nil, err
 		}
 		return &Optional{Elem: v.Elem, Value: a}, nil
 	}
 	return nil, layout.Errorf(device.ErrInvalid, op, "%T is not a value", v)
+}
+
+// tensorsOf returns the tensors whose elements a value holds or, if it is pending, will have.
+func tensorsOf(v Value) []*tensor.Tensor {
+	if absent(v) {
+		return nil
+	}
+	var all []*tensor.Tensor
+	switch v := v.(type) {
+	case *tensor.Tensor:
+		all = append(all, v)
+	case *Sequence:
+		for _, item := range v.Items {
+			all = append(all, tensorsOf(item)...)
+		}
+	case *Optional:
+		all = tensorsOf(v.Value)
+	case *pending:
+		for i := range v.parts {
+			all = append(all, tensorsOf(v.parts[i].Src)...)
+		}
+	}
+	return all
 }
 
 // describe names a value's type for errors.
