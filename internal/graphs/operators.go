@@ -31,6 +31,7 @@ var operators = []operator{
 	{"Where", growWhere}, {"Compress", growCompress}, {"OneHot", growOneHot},
 	{"Scatter", growScatterElements}, {"ScatterElements", growScatterElements}, {"ScatterND", growScatterND},
 	{"DequantizeLinear", growDequantizeLinear}, {"QuantizeLinear", growQuantizeLinear}, {"DynamicQuantizeLinear", growDynamicQuantizeLinear},
+	{"SequenceConstruct", growSequence}, {"SplitToSequence", growSplitToSequence}, {"Optional", growOptional},
 }
 
 // axis writes an axis unchanged, or counted from the end where that is allowed.
