@@ -103,20 +103,14 @@ func (w *window) slide(i int, x extent) extent {
 	if free.known && free.n < 0 {
 		return extent{}
 	}
-	whole := free.over(s).plus(1)
 	if !w.up || s == 1 && w.after[i] == 0 {
-		return whole
+		return free.over(s).plus(1)
 	}
-	count := free.overUp(s).plus(1)
-	switch begin := x.plus(w.before[i]); {
-	case !count.known || !begin.known:
-		return extent{}
-	case count.plus(-1).times(s).n < begin.n:
-		return count
-	case count.differs(whole) && w.auto != "VALID":
-		return whole
+	count, begin := free.overUp(s).plus(1), x.plus(w.before[i])
+	if !count.known || !begin.known || count.plus(-1).times(s).n >= begin.n {
+		return extent{} // the last window may lie in the padding: implementations differ
 	}
-	return extent{} // the last window lies in the padding: implementations differ
+	return count
 }
 
 // spread returns the extent of which slide would make x: that of a transposed convolution.
@@ -130,7 +124,7 @@ func (w *window) spread(i int, x extent) extent {
 	case w.same(), !size.known:
 		return extent{}
 	}
-	return x.plus(-1).times(w.strides[i]).plus(size.n).plus(w.adjust[i]).plus(-w.before[i]).plus(-w.after[i])
+	return x.times(w.strides[i]).plus(size.n - w.strides[i]).plus(w.adjust[i]).plus(-w.before[i]).plus(-w.after[i])
 }
 
 // convolved returns the rule of a convolution of input x by the weights in another input.
