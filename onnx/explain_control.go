@@ -30,7 +30,7 @@ func (e *explainer) foreign(x *explained, st *step, ins []Value) error {
 		if err != nil {
 			return err
 		}
-		e.outcome(&e.out.Nodes[at], st, outs, made)
+		e.outcome(&e.out.Nodes[at], st, ins, outs, made)
 	} else {
 		for _, b := range bodies {
 			captured, err := free(b.graph, x.depth+1)
@@ -90,14 +90,30 @@ func (e *explainer) ownInputs(st *step, b *subgraph, ins []Value) []Value {
 	return own
 }
 
+// branch returns the index of the graph that an If runs, if its condition is known.
+func (e *explainer) branch(condition Value) (index int, known bool) {
+	b, ok := e.elementsOf(condition)
+	if !ok || len(b) != 1 || typeOf(condition).Elem != layout.Bool {
+		return 0, false
+	}
+	if b[0] == 0 {
+		return 1, true
+	}
+	return 0, true
+}
+
 // outcome completes the explanation of a node that the session runs, with the outputs of its
 // graphs.
-func (e *explainer) outcome(n *Explained, st *step, outs []Value, made [][]Value) {
+func (e *explainer) outcome(n *Explained, st *step, ins, outs []Value, made [][]Value) {
 	n.Outcome = IsView
 	graphs := st.unit.control.graphs
 	if st.d.op == "If" {
 		for i := range outs {
-			outs[i] = e.common(made[0][i], made[1][i])
+			if taken, known := e.branch(ins[0]); known {
+				outs[i] = made[taken][i]
+			} else {
+				outs[i] = e.common(made[0][i], made[1][i])
+			}
 		}
 		return
 	}

@@ -10,24 +10,50 @@ func attention(n *Node) {
 	for i := 1; i < 3; i++ {
 		n.setElem(i, n.elem(i))
 	}
-	q, known := n.shape(0)
-	v, also := n.shape(2)
-	if !known || !also {
+	q, known := n.headed(0, "q_num_heads")
+	k, with := n.headed(1, "kv_num_heads")
+	v, also := n.headed(2, "kv_num_heads")
+	if !known || !with || !also {
 		return
 	}
-	if len(q) != len(v) || len(q) != 3 && len(q) != 4 {
-		n.fail()
-		return
-	}
-	if len(q) == 4 {
+	if raw, _ := n.shape(0); len(raw) == 4 {
 		n.set(0, n.elem(0), q[0], q[1], q[2], v[3])
-		return
+	} else {
+		n.set(0, n.elem(0), q[0], q[2], q[1].mul(v[3]))
 	}
-	heads, kept := n.int("q_num_heads", 0), n.int("kv_num_heads", 0)
-	if heads < 1 || kept < 1 {
-		return
+	for i, s := range [][]extent{k, v} {
+		if n.given(4 + i) {
+			past, ok := n.ofRank(4+i, 4)
+			if s[2] = s[2].add(cached(past, ok)); n.bad {
+				return
+			}
+		}
+		n.set(1+i, n.elem(1+i), s...)
 	}
-	n.set(0, n.elem(0), q[0], q[1], v[2].over(kept).times(heads))
+	n.set(3, n.elem(0), q[0], q[1], q[2], k[2])
+}
+
+// cached returns the length of a cache, [batch, heads, length, size].
+func cached(past []extent, known bool) extent {
+	if known {
+		return past[2]
+	}
+	return extent{}
+}
+
+// headed returns the extents [batch, heads, sequence, size] of an input of that shape, or
+// [batch, sequence, heads*size] with the number of heads in an attribute.
+func (n *Node) headed(i int, attr string) ([]extent, bool) {
+	x, ok := n.shape(i)
+	if !ok || len(x) == 4 {
+		return x, ok
+	}
+	heads := n.int(attr, 0)
+	if len(x) != 3 || heads < 1 {
+		n.fail()
+		return nil, false
+	}
+	return []extent{x[0], num(heads), x[1], x[2].over(heads)}, true
 }
 
 // packedAttention (com.microsoft): the weights in input 1 make query, key and value.

@@ -4,6 +4,7 @@
 package infer
 
 import (
+	"math"
 	"slices"
 
 	"github.com/restride/restride/internal/numeric"
@@ -207,11 +208,14 @@ func (n *Node) floats(i int) ([]float64, bool) {
 	return numbers(n, i, numeric.Float, numeric.FloatKind)
 }
 
-// scalar returns the only element of an input of integers, if it is known.
+// scalar returns the only element of an input, if it is known and a whole number.
 func (n *Node) scalar(i int) (int64, bool) {
-	list, ok := n.ints(i)
-	if !ok || len(list) != 1 {
-		return 0, false
+	if list, ok := n.ints(i); ok && len(list) == 1 {
+		return list[0], true
 	}
-	return list[0], true
+	const most = 1 << 53
+	if list, ok := n.floats(i); ok && len(list) == 1 && list[0] == math.Trunc(list[0]) && math.Abs(list[0]) < most {
+		return int64(list[0]), true
+	}
+	return 0, false
 }

@@ -1,7 +1,12 @@
 package infer
 
-// recurrent: Y has an entry per step, and the other outputs the last one.
-func recurrent(n *Node) {
+// recurrent returns the rule of an LSTM, GRU or RNN with weights of rank 3 in input 2, one axis
+// of which is the hidden size. Output 0 has an entry per step, the others have the last one.
+func recurrent(hiddenAxis int) rule {
+	return func(n *Node) { n.recurrent(hiddenAxis) }
+}
+
+func (n *Node) recurrent(hiddenAxis int) {
 	elem := n.elem(0)
 	for i := range n.Outputs {
 		n.setElem(i, elem)
@@ -17,7 +22,7 @@ func recurrent(n *Node) {
 	}
 	var hidden extent
 	if r, ok := n.ofRank(2, 3); ok {
-		hidden = r[2]
+		hidden = r[hiddenAxis]
 	}
 	if size := n.int("hidden_size", -1); size >= 0 {
 		hidden = hidden.meet(num(size))

@@ -28,7 +28,7 @@ var rules = table(map[string]rule{
 	`ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare`: reduced,
 	`ArgMax ArgMin`: argument, `TopK`: topK, `BatchNormalization`: batchNorm, `LayerNormalization`: layerNorm,
 	`NegativeLogLikelihoodLoss SoftmaxCrossEntropyLoss`: loss,
-	`GRU LSTM RNN`: recurrent, `Attention`: attention, `Resize`: resized, `Upsample`: upsampled,
+	`GRU LSTM RNN`: recurrent(2), `Attention`: attention, `Resize`: resized, `Upsample`: upsampled,
 
 	`AffineGrid`: affineGrid, `Col2Im`: folded, `GridSample`: gridSample, `MaxRoiPool`: maxRegions,
 	`NonMaxSuppression`: suppressed, `RoiAlign`: regions,
@@ -56,7 +56,7 @@ var contributed = table(map[string]rule{
 	`NhwcMaxPool`:          pool(true),
 	`Attention QAttention`: packedAttention, `EmbedLayerNormalization`: embedded, `GroupQueryAttention`: groupedQuery,
 	`MultiHeadAttention`: multiHead, `GridSample`: gridSample, `Pad`: padded, `Range`: counted,
-	`DequantizeLinear`: dequantised, `QuantizeLinear`: quantised,
+	`DequantizeLinear`: dequantised, `DynamicQuantizeLSTM`: recurrent(1), `QuantizeLinear`: quantised,
 })
 
 // domains are the rules by the domain of the operators.

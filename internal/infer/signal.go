@@ -37,9 +37,8 @@ func fourier(n *Node) {
 	x[len(x)-1] = num(2)
 	switch {
 	case half && inverse:
-		x[axis], x[len(x)-1] = extent{}, num(1)
-		if length, ok := n.scalar(1); ok && n.given(1) {
-			x[axis] = num(length)
+		if x[len(x)-1] = num(1); !n.given(1) {
+			x[axis] = x[axis].plus(-1).times(2)
 		}
 	case half:
 		x[axis] = x[axis].over(2).plus(1)

@@ -73,51 +73,58 @@ func (n *Node) steps(name string, spatial int) []int64 {
 
 func (w *window) same() bool { return w.auto == "SAME_UPPER" || w.auto == "SAME_LOWER" }
 
-// slide returns the number of windows along a spatial axis.
-func (w *window) slide(i int, x extent) extent {
-	s := w.strides[i]
-	if w.same() {
-		return x.overUp(s)
-	}
+// size returns the number of elements from a window's first to its last.
+func (w *window) size(i int) extent {
 	if !w.kernel[i].known {
 		return extent{}
 	}
-	reach := w.kernel[i].plus(-1).times(w.dilations[i]) // from a window's first element to its last
-	if !reach.known {
+	return w.kernel[i].plus(-1).times(w.dilations[i]).plus(1)
+}
+
+// covers reports whether windows leave no gaps. Implementations differ in what auto_pad means
+// where they do.
+func (w *window) covers(i int) bool {
+	size := w.size(i)
+	return size.known && size.n >= w.strides[i]
+}
+
+// slide returns the number of windows along a spatial axis.
+func (w *window) slide(i int, x extent) extent {
+	s, size := w.strides[i], w.size(i)
+	switch {
+	case w.same() && w.up && !w.covers(i):
+		return extent{}
+	case w.same():
+		return x.overUp(s)
+	case !size.known:
 		return extent{}
 	}
-	free := x.plus(w.before[i]).plus(w.after[i]).plus(-reach.n - 1)
+	free := x.plus(w.before[i]).plus(w.after[i]).plus(-size.n)
 	if free.known && free.n < 0 {
 		return extent{}
 	}
-	if !w.up {
+	if !w.up || s == 1 && w.after[i] == 0 {
 		return free.over(s).plus(1)
 	}
-	count := free.overUp(s).plus(1)
-	switch begin := x.plus(w.before[i]); {
-	case !count.known || !begin.known:
-		return extent{} // the last window may begin in the padding
-	case count.plus(-1).times(s).n >= begin.n:
-		return count.plus(-1)
+	count, begin := free.overUp(s).plus(1), x.plus(w.before[i])
+	if !count.known || !begin.known || count.plus(-1).times(s).n >= begin.n {
+		return extent{} // the last window may lie in the padding: implementations differ
 	}
 	return count
 }
 
 // spread returns the extent of which slide would make x: that of a transposed convolution.
 func (w *window) spread(i int, x extent) extent {
+	size := w.size(i)
 	switch {
 	case w.outputShape != nil:
 		return num(w.outputShape[i])
-	case w.same():
+	case w.same() && w.covers(i) && w.adjust[i] == 0:
 		return x.times(w.strides[i])
-	case !w.kernel[i].known:
+	case w.same(), !size.known:
 		return extent{}
 	}
-	reach := w.kernel[i].plus(-1).times(w.dilations[i])
-	if !reach.known {
-		return extent{}
-	}
-	return x.plus(-1).times(w.strides[i]).plus(reach.n + 1).plus(w.adjust[i]).plus(-w.before[i]).plus(-w.after[i])
+	return x.times(w.strides[i]).plus(size.n - w.strides[i]).plus(w.adjust[i]).plus(-w.before[i]).plus(-w.after[i])
 }
 
 // convolved returns the rule of a convolution of input x by the weights in another input.
