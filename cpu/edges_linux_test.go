@@ -133,45 +133,48 @@ func testEdgesOfMemory(t *testing.T) {
 // of the counts is lost, so the bytes were not even written with what they had.
 func TestGapsAreSomebodyElses(t *testing.T) { cpu.EachLevel(t, testGaps) }
 
+// gapCases leave gaps between elements of dst.
+var gapCases = []string{
+	"copy/uint8/3000/dst=2@1/src=1@0",
+	"copy/uint8/900/dst=7@1/src=1@0",
+	"copy/float16/900/dst=3@1/src=1@0",
+	"copy/float/900/dst=2@1/src=1@0",
+	"copy/double/300/dst=3@1/src=-1@299",
+	"copy/complex128/200/dst=2@1/src=1@0",
+	"copy/uint8/100x33/dst=40,1@1/src=33,1@0",
+	"copy/uint8/300x3/dst=4,1@1/src=3,1@0",
+	"copy/float/100x3/dst=4,1@1/src=3,1@0",
+	"copy/uint8/20x200/dst=211,1@1/src=201,1@0",
+	"copy/uint8/3x2000/dst=2100,1@1/src=2000,1@0",
+	"copy/uint8/200x21/dst=40,1@1/src=1,200@0",
+	"copy/uint8/20x100/dst=128,1@0/src=1,20@0",
+	"copy/float16/20x70/dst=96,1@0/src=1,20@0",
+	"copy/float/50x35/dst=40,1@1/src=1,50@0",
+	"copy/double/50x11/dst=13,1@1/src=1,50@0",
+	"copy/uint8/300x3/dst=3,1@1/src=1,300@0",
+	"copy/uint8/3x300/dst=333,1@1/src=1,3@0",
+	"copy/uint8/30x80/dst=96,1@0/src=80,-1@79",
+	"copy/uint8/30x80/dst=97,1@0/src=1,0@0",
+	"copy/int4/30x180/dst=256,1@0/src=181,1@1",
+	"copy/int4/60x180/dst=256,1@0/src=1,60@0",
+	"copy/int2/60x180/dst=256,1@0/src=1,60@0",
+	"copy/int4/60x128/dst=256,1@0/src=1,64@0",
+	"copy/int2/68x256/dst=512,1@0/src=1,68@0",
+	"convert/float-float16/30x90/dst=99,1@1/src=90,1@0",
+	"convert/float16-float/30x90/dst=99,1@1/src=90,1@0",
+	"convert/int4-int8/30x90/dst=99,1@1/src=90,1@0",
+	"convert/int8-int4/30x90/dst=98,1@0/src=90,1@0",
+	"fill/uint8/30x90/dst=99,1@1",
+	"fill/int4/30x90/dst=98,1@0",
+}
+
 func testGaps(t *testing.T) {
 	severalWorkers(t, 2)
 	dev := open(t)
 	defer dev.Close()
 	q, err := dev.NewQueue()
 	require.NoError(t, err)
-	for _, name := range []string{
-		"copy/uint8/3000/dst=2@1/src=1@0",
-		"copy/uint8/900/dst=7@1/src=1@0",
-		"copy/float16/900/dst=3@1/src=1@0",
-		"copy/float/900/dst=2@1/src=1@0",
-		"copy/double/300/dst=3@1/src=-1@299",
-		"copy/complex128/200/dst=2@1/src=1@0",
-		"copy/uint8/100x33/dst=40,1@1/src=33,1@0",
-		"copy/uint8/300x3/dst=4,1@1/src=3,1@0",
-		"copy/float/100x3/dst=4,1@1/src=3,1@0",
-		"copy/uint8/20x200/dst=211,1@1/src=201,1@0",
-		"copy/uint8/3x2000/dst=2100,1@1/src=2000,1@0",
-		"copy/uint8/200x21/dst=40,1@1/src=1,200@0",
-		"copy/uint8/20x100/dst=128,1@0/src=1,20@0",
-		"copy/float16/20x70/dst=96,1@0/src=1,20@0",
-		"copy/float/50x35/dst=40,1@1/src=1,50@0",
-		"copy/double/50x11/dst=13,1@1/src=1,50@0",
-		"copy/uint8/300x3/dst=3,1@1/src=1,300@0",
-		"copy/uint8/3x300/dst=333,1@1/src=1,3@0",
-		"copy/uint8/30x80/dst=96,1@0/src=80,-1@79",
-		"copy/uint8/30x80/dst=97,1@0/src=1,0@0",
-		"copy/int4/30x180/dst=256,1@0/src=181,1@1",
-		"copy/int4/60x180/dst=256,1@0/src=1,60@0",
-		"copy/int2/60x180/dst=256,1@0/src=1,60@0",
-		"copy/int4/60x128/dst=256,1@0/src=1,64@0",
-		"copy/int2/68x256/dst=512,1@0/src=1,68@0",
-		"convert/float-float16/30x90/dst=99,1@1/src=90,1@0",
-		"convert/float16-float/30x90/dst=99,1@1/src=90,1@0",
-		"convert/int4-int8/30x90/dst=99,1@1/src=90,1@0",
-		"convert/int8-int4/30x90/dst=98,1@0/src=90,1@0",
-		"fill/uint8/30x90/dst=99,1@1",
-		"fill/int4/30x90/dst=98,1@0",
-	} {
+	for _, name := range gapCases {
 		for _, from := range []int64{1, 4 << 20} {
 			c, err := oracle.ParseCase(name)
 			require.NoError(t, err)

@@ -74,35 +74,9 @@ func TestStress(t *testing.T) {
 	shared, err := dev.NewQueue()
 	require.NoError(t, err)
 
-	stop := make(chan struct{})
-	var changes sync.WaitGroup
-	changes.Go(func() {
-		for n := 0; ; n++ {
-			select {
-			case <-stop:
-				return
-			case <-time.After(5 * time.Millisecond):
-				runtime.GOMAXPROCS(1 + n*3%8)
-			}
-		}
-	})
-
-	var prey atomic.Pointer[device.Buffer] // of bytes, freed by anyone at any time
-	replace := func() {
-		b, err := dev.Alloc(300 << 10)
-		if err != nil {
-			if !errors.Is(err, device.ErrClosed) {
-				t.Error(err)
-			}
-			return
-		}
-		if old := prey.Swap(&b); old != nil {
-			if err := (*old).Free(); err != nil && !errors.Is(err, device.ErrClosed) {
-				t.Error(err)
-			}
-		}
-	}
-	replace()
+	stop := changeProcessors()
+	victim := &prey{t: t, dev: dev}
+	victim.replace()
 	const goroutines = 32
 	var group, checked sync.WaitGroup
 	checked.Add(goroutines)
@@ -134,9 +108,9 @@ func TestStress(t *testing.T) {
 					t.Error(err)
 				}
 				if rng.IntN(5) == 0 {
-					replace()
+					victim.replace()
 				}
-				b := *prey.Load()
+				b := *victim.buffer.Load()
 				err = on.Copy(operand(t, own, layout.Uint8, 300<<10), operand(t, b, layout.Uint8, 300<<10))
 				if err != nil && !errors.Is(err, device.ErrClosed) {
 					t.Error(err)
@@ -155,8 +129,50 @@ func TestStress(t *testing.T) {
 	checked.Wait()
 	require.NoError(t, dev.Close())
 	group.Wait()
-	close(stop)
-	changes.Wait()
+	stop()
 	require.Zero(t, dev.Stats().Live)
 	require.Zero(t, dev.Stats().Reserved)
+}
+
+// changeProcessors changes the number of processors that Go uses until stop is called.
+func changeProcessors() (stop func()) {
+	end := make(chan struct{})
+	var changes sync.WaitGroup
+	changes.Go(func() {
+		for n := 0; ; n++ {
+			select {
+			case <-end:
+				return
+			case <-time.After(5 * time.Millisecond):
+				runtime.GOMAXPROCS(1 + n*3%8)
+			}
+		}
+	})
+	return func() {
+		close(end)
+		changes.Wait()
+	}
+}
+
+// prey is a buffer of bytes that any goroutine frees at any time.
+type prey struct {
+	t      *testing.T
+	dev    device.Device
+	buffer atomic.Pointer[device.Buffer]
+}
+
+// replace allocates another buffer, and frees the last one.
+func (p *prey) replace() {
+	b, err := p.dev.Alloc(300 << 10)
+	if err != nil {
+		if !errors.Is(err, device.ErrClosed) {
+			p.t.Error(err)
+		}
+		return
+	}
+	if old := p.buffer.Swap(&b); old != nil {
+		if err := (*old).Free(); err != nil && !errors.Is(err, device.ErrClosed) {
+			p.t.Error(err)
+		}
+	}
 }

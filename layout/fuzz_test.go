@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"math/big"
+	"slices"
 	"testing"
 
 	"github.com/restride/restride/layout"
@@ -182,18 +183,7 @@ func FuzzLayoutAlgebra(f *testing.F) {
 // mirror applies view operations to a small layout and to the list of its
 // positions, which must stay the same.
 func mirror(t *testing.T, p *tape) {
-	dims := make([]int64, p.byte()%5)
-	for i := range dims {
-		dims[i] = int64(p.byte() % 5)
-	}
-	l := must(layout.Contiguous(dims...))
-	if p.byte()%2 == 0 {
-		strides := make([]int64, len(dims))
-		for i := range strides {
-			strides[i] = p.small(6)
-		}
-		l = must(layout.Strided(dims, strides, 100))
-	}
+	l := smallLayout(p)
 	all := tableOf(l)
 	for range 12 {
 		if len(*p) == 0 || len(all.at) > 3000 {
@@ -203,15 +193,8 @@ func mirror(t *testing.T, p *tape) {
 		var err error
 		rank := l.Rank()
 		switch p.byte() % 9 {
-		case 0: // a rotation and a swap make every permutation
-			perm := make([]int, rank)
-			shift := int(p.byte())
-			for i := range perm {
-				perm[i] = (i + shift) % rank
-			}
-			if rank > 1 {
-				perm[0], perm[1] = perm[1], perm[0]
-			}
+		case 0:
+			perm := permutation(p, rank)
 			l, err = l.Permute(perm...)
 			all = all.permute(perm)
 		case 1, 2:
@@ -225,23 +208,11 @@ func mirror(t *testing.T, p *tape) {
 				refused(t, err, "Slice")
 				continue
 			}
-			first, n := sliceRule(l.Dim(axis), start, end, step)
-			list := []int64{}
-			for i := range n.Int64() {
-				list = append(list, first.Int64()+i*step)
-			}
+			list := sliced(l.Dim(axis), start, end, step)
 			l, err = l.Slice(axis, start, end, step)
 			all = all.pick(axis, list)
 		case 3:
-			to := clone(all.dims)
-			for i, d := range to {
-				if d == 1 {
-					to[i] = int64(p.byte() % 4)
-				}
-			}
-			if p.byte()%3 == 0 {
-				to = append([]int64{int64(p.byte() % 3)}, to...)
-			}
+			to := expanded(p, all.dims)
 			l, err = l.Expand(to...)
 			all, _ = all.expand(to)
 		case 4:
@@ -249,25 +220,10 @@ func mirror(t *testing.T, p *tape) {
 			l, err = l.Unsqueeze(at)
 			all = all.reshape(append(append(clone(all.dims[:at]), 1), all.dims[at:]...))
 		case 5:
-			left := []int64{}
-			for _, d := range all.dims {
-				if d != 1 {
-					left = append(left, d)
-				}
-			}
 			l, err = l.Squeeze()
-			all = all.reshape(left)
-		case 6: // merge two neighbours, or split one axis
-			to := clone(all.dims)
-			if i := int(p.byte()); rank > 0 && i%2 == 0 {
-				i = i / 2 % rank
-				if k := int64(p.byte()%3) + 1; to[i]%k == 0 {
-					to = append(append(clone(to[:i]), k, to[i]/k), to[i+1:]...)
-				}
-			} else if rank > 1 {
-				i = i / 2 % (rank - 1)
-				to = append(append(clone(to[:i]), to[i]*to[i+1]), to[i+2:]...)
-			}
+			all = all.reshape(slices.DeleteFunc(clone(all.dims), func(d int64) bool { return d == 1 }))
+		case 6:
+			to := mergedOrSplit(p, all.dims)
 			want := all.reshape(to)
 			_, exists := want.strides()
 			got, err := l.Reshape(to...)
@@ -288,27 +244,95 @@ func mirror(t *testing.T, p *tape) {
 			}
 			all = all.permute(perm)
 		case 8:
-			dst := must(must(layout.Contiguous(all.dims...)).Rebase(int64(p.byte())))
-			d, s := simplified(dst, l)
-			promised(t, d)
-			promised(t, s)
-			if len(all.at) > 0 {
-				requireSimple(t, d, s)
-				require.Equal(t, pairs(dst, l), pairs(d, s))
-				wd, ws, wide := widened(d, s, 4, 64)
-				require.Equal(t, bitsOf(pairs(dst, l), 4), bitsOf(pairs(wd, ws), wide))
-			}
+			requireSimplified(t, must(must(layout.Contiguous(all.dims...)).Rebase(int64(p.byte()))), l)
 		}
 		require.NoError(t, err, "%v", before)
 		requireTable(t, all, l, before)
 		promised(t, l)
 	}
-	seen, twice := map[int64]bool{}, false
-	for _, x := range all.at {
-		twice = twice || seen[x]
-		seen[x] = true
+	require.Equal(t, all.repeats(), l.SelfOverlaps(), "%v", l)
+}
+
+// smallLayout draws a layout of at most four axes.
+func smallLayout(p *tape) layout.Layout {
+	dims := make([]int64, p.byte()%5)
+	for i := range dims {
+		dims[i] = int64(p.byte() % 5)
 	}
-	require.Equal(t, twice, l.SelfOverlaps(), "%v", l)
+	if p.byte()%2 != 0 {
+		return must(layout.Contiguous(dims...))
+	}
+	strides := make([]int64, len(dims))
+	for i := range strides {
+		strides[i] = p.small(6)
+	}
+	return must(layout.Strided(dims, strides, 100))
+}
+
+// permutation draws a rotation and a swap, which make every permutation.
+func permutation(p *tape, rank int) []int {
+	perm := make([]int, rank)
+	shift := int(p.byte())
+	for i := range perm {
+		perm[i] = (i + shift) % rank
+	}
+	if rank > 1 {
+		perm[0], perm[1] = perm[1], perm[0]
+	}
+	return perm
+}
+
+// sliced are the indices of a slice.
+func sliced(dim, start, end, step int64) []int64 {
+	first, n := sliceRule(dim, start, end, step)
+	list := []int64{}
+	for i := range n.Int64() {
+		list = append(list, first.Int64()+i*step)
+	}
+	return list
+}
+
+// expanded draws extents to which a tensor can be expanded.
+func expanded(p *tape, dims []int64) []int64 {
+	to := clone(dims)
+	for i, d := range to {
+		if d == 1 {
+			to[i] = int64(p.byte() % 4)
+		}
+	}
+	if p.byte()%3 == 0 {
+		to = append([]int64{int64(p.byte() % 3)}, to...)
+	}
+	return to
+}
+
+// mergedOrSplit are the extents with two neighbours merged, or one axis split.
+func mergedOrSplit(p *tape, dims []int64) []int64 {
+	to, rank := clone(dims), len(dims)
+	if i := int(p.byte()); rank > 0 && i%2 == 0 {
+		i = i / 2 % rank
+		if k := int64(p.byte()%3) + 1; to[i]%k == 0 {
+			to = append(append(clone(to[:i]), k, to[i]/k), to[i+1:]...)
+		}
+	} else if rank > 1 {
+		i = i / 2 % (rank - 1)
+		to = append(append(clone(to[:i]), to[i]*to[i+1]), to[i+2:]...)
+	}
+	return to
+}
+
+// requireSimplified simplifies and widens a pair, and compares the elements.
+func requireSimplified(t *testing.T, dst, src layout.Layout) {
+	t.Helper()
+	d, s := simplified(dst, src)
+	promised(t, d)
+	promised(t, s)
+	if dst.Count() > 0 {
+		requireSimple(t, d, s)
+		require.Equal(t, pairs(dst, src), pairs(d, s))
+		wd, ws, wide := widened(d, s, 4, 64)
+		require.Equal(t, bitsOf(pairs(dst, src), 4), bitsOf(pairs(wd, ws), wide))
+	}
 }
 
 // survive applies operations with arguments from the edges of int64. Each
@@ -324,53 +348,10 @@ func survive(t *testing.T, p *tape) {
 		if len(*p) == 0 {
 			break
 		}
-		var got layout.Layout
-		rank := l.Rank()
-		switch p.byte() % 10 {
-		case 0:
-			perm := make([]int, rank)
-			shift := int(p.byte())
-			for i := range perm {
-				perm[i] = (i+shift)%rank - rank*int(p.byte()%2)
-			}
-			got, err = l.Permute(perm...)
-		case 1, 2:
-			got, err = l.Slice(int(p.small(9)), p.huge(), p.huge(), p.huge())
-		case 3:
-			shape := l.Shape()
-			for i, d := range shape {
-				if d == 1 {
-					shape[i] = p.huge()
-				}
-			}
-			got, err = l.Expand(shape...)
-		case 4:
-			got, err = l.Unsqueeze(int(p.small(10)), int(p.small(10)))
-		case 5:
-			got, err = l.Squeeze()
-		case 6:
-			shape := p.hugeShape()
-			if p.byte()%2 == 0 {
-				shape, err = layout.InferReshape(nil, "op", l.Shape(), shape, true)
-			}
-			if err == nil {
-				got, err = l.Reshape(shape...)
-			}
-		case 7:
-			got, err = l.Flatten(int(p.small(9)))
-		case 8:
-			got, err = l.Rebase(p.huge())
-		case 9:
-			strides := make([]int64, rank)
-			for i := range strides {
-				strides[i] = p.huge()
-			}
-			got, err = layout.Strided(l.Shape(), strides, p.huge())
-		}
+		got, err := hugeView(p, l)
 		if err != nil {
 			require.Equal(t, layout.Layout{}, got)
 			require.True(t, errors.Is(err, layout.ErrInvalid) || errors.Is(err, layout.ErrNeedsCopy), "%v", err)
-			err = nil
 			continue
 		}
 		promised(t, got)
@@ -400,4 +381,51 @@ func survive(t *testing.T, p *tape) {
 		}
 		l = got
 	}
+}
+
+// hugeView makes a random view, or none, with numbers of any size.
+func hugeView(p *tape, l layout.Layout) (got layout.Layout, err error) {
+	rank := l.Rank()
+	switch p.byte() % 10 {
+	case 0:
+		perm := make([]int, rank)
+		shift := int(p.byte())
+		for i := range perm {
+			perm[i] = (i+shift)%rank - rank*int(p.byte()%2)
+		}
+		got, err = l.Permute(perm...)
+	case 1, 2:
+		got, err = l.Slice(int(p.small(9)), p.huge(), p.huge(), p.huge())
+	case 3:
+		shape := l.Shape()
+		for i, d := range shape {
+			if d == 1 {
+				shape[i] = p.huge()
+			}
+		}
+		got, err = l.Expand(shape...)
+	case 4:
+		got, err = l.Unsqueeze(int(p.small(10)), int(p.small(10)))
+	case 5:
+		got, err = l.Squeeze()
+	case 6:
+		shape := p.hugeShape()
+		if p.byte()%2 == 0 {
+			shape, err = layout.InferReshape(nil, "op", l.Shape(), shape, true)
+		}
+		if err == nil {
+			got, err = l.Reshape(shape...)
+		}
+	case 7:
+		got, err = l.Flatten(int(p.small(9)))
+	case 8:
+		got, err = l.Rebase(p.huge())
+	case 9:
+		strides := make([]int64, rank)
+		for i := range strides {
+			strides[i] = p.huge()
+		}
+		got, err = layout.Strided(l.Shape(), strides, p.huge())
+	}
+	return got, err
 }

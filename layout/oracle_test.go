@@ -119,6 +119,18 @@ func (t table) expand(dims []int64) (table, bool) {
 }
 
 // reshape only renames the indices.
+// repeats reports whether two indices have the same element.
+func (t table) repeats() bool {
+	seen := map[int64]bool{}
+	for _, x := range t.at {
+		if seen[x] {
+			return true
+		}
+		seen[x] = true
+	}
+	return false
+}
+
 func (t table) reshape(dims []int64) table { return table{clone(dims), t.at} }
 
 // strides decides whether any strides at all reach the table's positions: the

@@ -42,7 +42,29 @@ func TestTrace(t *testing.T) {
 	e := keep(t)(tensor.Empty(s, layout.Float32, 3, 2))
 	require.Empty(t, to.take())
 
-	y := keep(t)(x.Transpose())
+	p := keep(t)(tensor.FromSlice(s, []uint8{1, 2, 3}))
+	keep(t)(keep(t)(p.Pack(layout.Uint2)).Unpack())
+	require.Equal(t, []string{
+		"FromSlice uint8 [3]:{1}+0 -> [3]:{1}+0: transfer of 3 bytes",
+		"Pack uint2 [3]:{1}+0 -> [3]:{1}+0: copy of 1 bytes: convert",
+		"Unpack uint8 [3]:{1}+0 -> [3]:{1}+0: copy of 3 bytes: convert",
+	}, to.take())
+
+	_, err := x.Reshape(7)
+	require.Error(t, err)
+	require.Error(t, x.CopyFrom(e))
+	require.Empty(t, to.take(), "a call that fails is not told")
+	s.Trace(nil)
+	keep(t)(x.Alias())
+	require.Empty(t, to.take(), "the hook is gone")
+}
+
+// TestTraceViews: operations that copy nothing.
+func TestTraceViews(t *testing.T) {
+	s := openFake(t)
+	x := keep(t)(tensor.FromSlice(s, []float32{0, 1, 2, 3, 4, 5}, 2, 3))
+	to := trace(t, s)
+	keep(t)(x.Transpose())
 	keep(t)(x.Slice(1, 2, 0, -1))
 	keep(t)(x.Expand(4, 2, 3))
 	keep(t)(x.Unsqueeze(0))
@@ -66,7 +88,15 @@ func TestTrace(t *testing.T) {
 		"Reshape float [2,3]:{3,1}+0 -> [6]:{1}+0: view",
 		"Identity float [2,3]:{3,1}+0 -> [2,3]:{3,1}+0: view",
 	}, to.take())
+}
 
+// TestTraceCopies: copies on the device, and from it.
+func TestTraceCopies(t *testing.T) {
+	s := openFake(t)
+	x := keep(t)(tensor.FromSlice(s, []float32{0, 1, 2, 3, 4, 5}, 2, 3))
+	e := keep(t)(tensor.Empty(s, layout.Float32, 3, 2))
+	y := keep(t)(x.Transpose())
+	to := trace(t, s)
 	z := keep(t)(y.Reshape(-1))
 	require.Equal(t, []string{"Reshape float [3,2]:{1,3}+0 -> [6]:{1}+0: " + z.Verdict().String()}, to.take())
 	require.Equal(t, tensor.Verdict{Kind: tensor.Copy, Bytes: 24, Class: "shuffle", Kernel: z.Verdict().Kernel}, z.Verdict())
@@ -101,22 +131,6 @@ func TestTrace(t *testing.T) {
 	_, err = i.AppendInts(nil)
 	require.NoError(t, err)
 	require.Equal(t, []string{"AppendInts int64 [3]:{1}+0 -> [3]:{1}+0: transfer of 24 bytes"}, to.take())
-
-	p := keep(t)(tensor.FromSlice(s, []uint8{1, 2, 3}))
-	keep(t)(keep(t)(p.Pack(layout.Uint2)).Unpack())
-	require.Equal(t, []string{
-		"FromSlice uint8 [3]:{1}+0 -> [3]:{1}+0: transfer of 3 bytes",
-		"Pack uint2 [3]:{1}+0 -> [3]:{1}+0: copy of 1 bytes: convert",
-		"Unpack uint8 [3]:{1}+0 -> [3]:{1}+0: copy of 3 bytes: convert",
-	}, to.take())
-
-	_, err = x.Reshape(7)
-	require.Error(t, err)
-	require.Error(t, x.CopyFrom(y))
-	require.Empty(t, to.take(), "a call that fails is not told")
-	s.Trace(nil)
-	keep(t)(x.Alias())
-	require.Empty(t, to.take(), "the hook is gone")
 }
 
 // TestTraceTransferBetweenStreams: both streams are told, and a verdict says so.

@@ -40,9 +40,6 @@ func New() (*Context, error) {
 	return &Context{egl: c, current: true}, nil
 }
 
-// Place names the EGL device or platform of the context.
-func (c *Context) Place() string { return c.egl.Place() }
-
 // MakeCurrent locks the goroutine to its thread (runtime.LockOSThread) and makes the context
 // current there. It is ErrInvalid while the context is current: Detach comes first.
 func (c *Context) MakeCurrent() error {

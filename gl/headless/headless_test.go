@@ -16,7 +16,7 @@ import (
 func TestContext(t *testing.T) {
 	c, err := New()
 	devicetest.Require(t, "gl", err)
-	t.Log(c.Place())
+	t.Log(c.egl.Place())
 	here, err := glcontext.Current()
 	require.NoError(t, err)
 
