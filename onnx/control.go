@@ -152,7 +152,7 @@ func (c *compiler) inner(u *unit, b *subgraph) (*compiler, *model.Model, error) 
 	if err != nil {
 		return nil, nil, err
 	}
-	inner := &compiler{explains: c.explains, provider: c.provider, depth: c.depth + 1, inlined: c.inlined, probed: c.probed, hosted: map[string]bool{}, wanted: map[string]bool{}}
+	inner := &compiler{explains: c.explains, provider: c.provider, depth: c.depth + 1, path: joined(c.path, b.path), inlined: c.inlined, probed: c.probed, hosted: map[string]bool{}, wanted: map[string]bool{}}
 	constants := c.constants()
 	var copies model.Graph
 	var rest []string
