@@ -24,6 +24,7 @@ type compiler struct {
 	provider Provider              // nil: none
 	declared map[string]model.Type // types of the graph's values, for a provider
 	depth    int                   // nesting depth of the graph
+	path     string                // of the graph, if it is in a node
 	shared   *shared
 	// hosted are inputs that are on the host in each call of a graph in a node, and wanted
 	// its outputs that are read there.
@@ -437,7 +438,7 @@ func (c *compiler) emit() error {
 	p.slots = len(c.slots) + len(c.hostSlots)
 	made := make([]bool, p.slots) // by a node: owned by the run
 	for _, u := range c.nodes {
-		st := step{d: u.d, kernel: u.kernel, captured: u.captured, group: u.group, trouble: u.trouble, name: u.node.Name, index: u.index, path: u.path, unit: c.explained(u), outputs: u.outs, host: u.host, mayDefer: c.defers(u)}
+		st := step{d: u.d, kernel: u.kernel, captured: u.captured, group: u.group, trouble: u.trouble, name: u.node.Name, index: u.index, path: u.path, graph: c.path, unit: c.explained(u), outputs: u.outs, host: u.host, mayDefer: c.defers(u)}
 		for _, name := range u.outs {
 			slot := -1
 			if name != "" {

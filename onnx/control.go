@@ -244,7 +244,7 @@ func (c *compiler) inner(u *unit, b *subgraph, placed bool) (*compiler, *model.M
 	if err != nil {
 		return nil, nil, err
 	}
-	inner := &compiler{explains: c.explains, provider: c.provider, depth: c.depth + 1, shared: c.shared, hosted: map[string]bool{}, wanted: map[string]bool{}}
+	inner := &compiler{explains: c.explains, provider: c.provider, depth: c.depth + 1, path: joined(c.path, b.path), shared: c.shared, hosted: map[string]bool{}, wanted: map[string]bool{}}
 	inner.around = func(name string) bool { return c.bornAround(u, b, name) }
 	constants := c.constants()
 	var copies model.Graph

@@ -7,6 +7,7 @@ import (
 	"math/big"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -78,8 +79,19 @@ func fuzzSeeds(f *testing.F) [][]byte {
 		node("GatherElements", "d", []string{"i", "last"}),
 	}
 
+	loop := rowsOf(f)
+	loop.Graph.Initializers = append(loop.Graph.Initializers, constant(f, "n", []int64{2}))
+	loops := []*model.Model{loop, scanOf(21), scanOf(8)}
+	for _, m := range loops {
+		for i := range m.Graph.Inputs {
+			if in := &m.Graph.Inputs[i]; in.Type.Elem == layout.Float32 {
+				in.Type = model.TensorOf(layout.Float32, model.Known(2), model.Known(2))
+			}
+		}
+	}
+
 	var seeds [][]byte
-	for _, m := range []*model.Model{attention(f, 2, 4), slice, old, constants, both, containers, chain(3), repeatSeed(f), padSeed(f), gathers} {
+	for _, m := range append(loops, attention(f, 2, 4), slice, old, constants, both, containers, chain(3), repeatSeed(f), padSeed(f), gathers, listsSeed(f), callsSeed()) {
 		b, err := m.Marshal()
 		require.NoError(f, err)
 		seeds = append(seeds, b)
@@ -108,15 +120,20 @@ func FuzzSession(f *testing.F) {
 		require.NoError(t, err)
 		var results [2]map[string]string
 		var failed [2]error
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second) // a Loop may have no end
+		defer cancel()
 		for i, d := range []device.Device{dev, &fake{dev: other}} {
 			s, err := tensor.NewStream(d)
 			require.NoError(t, err)
-			results[i], failed[i] = once(t, s, m)
+			results[i], failed[i] = once(ctx, t, s, m)
 			require.Zero(t, d.Stats().Live)
 			require.Zero(t, d.Stats().Buffers)
 			require.LessOrEqual(t, d.Stats().Peak, (int64(len(b))*int64(1+len(m.Graph.Nodes))+1<<26)*times)
 			require.NoError(t, s.Close())
 			require.NoError(t, d.Close())
+		}
+		if ctx.Err() != nil {
+			return
 		}
 		require.Equal(t, failed[0] == nil, failed[1] == nil, "%v, %v", failed[0], failed[1])
 		require.Equal(t, results[0], results[1])
@@ -144,7 +161,7 @@ func tooMuch(m *model.Model) bool {
 }
 
 // once runs a model on zeros, and returns its outputs as text.
-func once(t *testing.T, s *tensor.Stream, m *model.Model) (map[string]string, error) {
+func once(ctx context.Context, t *testing.T, s *tensor.Stream, m *model.Model) (map[string]string, error) {
 	sess, err := onnx.NewSession(s, m)
 	if err != nil {
 		if !errors.Is(err, device.ErrInvalid) && !errors.Is(err, device.ErrUnsupported) {
@@ -163,9 +180,9 @@ func once(t *testing.T, s *tensor.Stream, m *model.Model) (map[string]string, er
 		}
 		in[info.Name] = v
 	}
-	out, err := sess.Run(context.Background(), in)
+	out, err := sess.Run(ctx, in)
 	if err != nil {
-		if !errors.Is(err, device.ErrInvalid) && !errors.Is(err, device.ErrUnsupported) {
+		if ctx.Err() == nil && !errors.Is(err, device.ErrInvalid) && !errors.Is(err, device.ErrUnsupported) {
 			t.Errorf("error of neither kind: %v", err)
 		}
 		return nil, err
@@ -379,5 +396,41 @@ func padSeed(tb testing.TB) *model.Model {
 		node("TensorScatter", "y", []string{"back", "middle"}, onnx.Int("axis", 1)),
 	}
 	m.Graph.Outputs = outputs("y")
+	return m
+}
+
+// listsSeed is a model of sequences and optionals, and of a SequenceMap.
+func listsSeed(tb testing.TB) *model.Model {
+	turn := inputsOf(bodyOf("body", []string{"turned"}, node("Transpose", "turned", []string{"item"})), input("item", layout.Float32))
+	m := graphOf(layout.Float32,
+		node("SplitToSequence", "rows", []string{"x", "one"}),
+		node("SequenceInsert", "more", []string{"rows", "x", "at"}),
+		node("SequenceErase", "less", []string{"more"}),
+		node("SequenceMap", "turned", []string{"less"}, turn),
+		node("Optional", "may", []string{"turned"}),
+		node("OptionalHasElement", "has", []string{"may"}),
+		node("OptionalGetElement", "list", []string{"may"}),
+		node("SequenceLength", "n", []string{"list"}),
+		node("SequenceAt", "second", []string{"list", "at"}),
+		node("ConcatFromSequence", "y", []string{"list"}, onnx.Int("axis", 0), onnx.Int("new_axis", 1)))
+	m.Graph.Inputs[0].Type = model.TensorOf(layout.Float32, model.Known(3), model.Known(1))
+	m.Graph.Initializers = []model.Tensor{constant(tb, "one", []int64{1, 1, 1}), constant(tb, "at", []int64{-1})}
+	m.Graph.Outputs = outputs("y", "n", "has", "second", "turned")
+	return m
+}
+
+// callsSeed is a model of functions with attributes, one of which chooses between graphs.
+func callsSeed() *model.Model {
+	turn := function("Turn", []string{"v"}, []string{"w"}, node("Transpose", "w", []string{"v"}, ref("perm", "order", "ints")))
+	turn.Attrs = []string{"order"}
+	choose := function("Choose", []string{"c", "v"}, []string{"w", "shape"},
+		node("If", "w", []string{"c"}, bodyOf("then_branch", []string{"x"}, local("Turn", []string{"x"}, []string{"v"})), ref("else_branch", "other", "graph")),
+		node("Shape", "shape", []string{"w"}))
+	choose.Attrs = []string{"other"}
+	m := withFunctions(layout.Float32, []model.Function{turn, choose},
+		local("Choose", []string{"y", "shape"}, []string{"c", "x"}, bodyOf("other", []string{"z"}, local("Turn", []string{"z"}, []string{"x"}, onnx.Ints("order", 0, 1)))))
+	m.Graph.Inputs[0].Type = model.TensorOf(layout.Float32, model.Known(2), model.Known(3))
+	m.Graph.Inputs = append(m.Graph.Inputs, model.ValueInfo{Name: "c", Type: model.TensorOf(layout.Bool)})
+	m.Graph.Outputs = outputs("y", "shape")
 	return m
 }

@@ -287,3 +287,20 @@ func TestRandomIndicesNameTheirNode(t *testing.T) {
 	all.Wait()
 	_ = s.Wait() // with the errors that no read has returned
 }
+
+// TestBugLateErrorsNameGraphs: an index out of range that the device finds later names the node
+// around the graph, too.
+func TestBugLateErrorsNameGraphs(t *testing.T) {
+	s := open(t)
+	m := graphOf(layout.Float32, node("If", "y", []string{"c"}, bodyOf("then_branch", []string{"g"}, node("Gather", "g", []string{"x", "i"})), bodyOf("else_branch", []string{"x"})))
+	m.Graph.Inputs = append(m.Graph.Inputs, input("i", layout.Int64), input("c", layout.Bool))
+	out, err := session(t, s, m).Run(t.Context(), onnx.Values{"x": held(t)(tensor.New(s, layout.Float32, 5, 3)), "i": ints(t, s, 0, 7), "c": scalarOf(t, true)})
+	if err == nil {
+		_, err = out["y"].(*tensor.Tensor).Bytes()
+	}
+	require.ErrorIs(t, err, device.ErrInvalid)
+	require.ErrorContains(t, err, `node 0 (If "y")`)
+	require.ErrorContains(t, err, `node 0 (Gather "g")`)
+	require.NoError(t, out.Release())
+	_ = s.Wait()
+}

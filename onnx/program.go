@@ -56,6 +56,7 @@ type step struct {
 
 	index    int
 	path     string // of a function's node: the node that calls it
+	graph    string // path of the graph in a node that it belongs to
 	name     string
 	outputs  []string
 	captured []string // by bodies: the last inputs
@@ -254,6 +255,6 @@ func (st *step) fail(err error) error {
 }
 
 // String names the node and its operator, for late errors.
-func (st *step) String() string { return st.label() + ": " + st.d.name }
+func (st *step) String() string { return joined(st.graph, st.label()) + ": " + st.d.name }
 
 func (st *step) label() string { return joined(st.path, nodeLabel(st.index, st.d.op, st.name)) }
