@@ -41,8 +41,18 @@ var generally = map[string]struct {
 	"ReverseSequence": {ViewUnless, "a copy if something is reversed"},
 	"OneHot":          {IsCopy, "new elements"},
 	"Concat":          {IsCopy, "put together"},
-	"ConstantOfShape": {IsCopy, "new elements"},
-	"EyeLike":         {IsCopy, "new elements"},
+
+	"SequenceConstruct":  {IsView, "references"},
+	"SequenceEmpty":      {IsView, "references"},
+	"SequenceInsert":     {IsView, "references"},
+	"SequenceErase":      {IsView, "references"},
+	"SequenceAt":         {IsView, "the same elements"},
+	"SplitToSequence":    {IsView, "windows"},
+	"ConcatFromSequence": {IsCopy, "put together"},
+	"Optional":           {IsView, "the same elements"},
+	"OptionalGetElement": {IsView, "the same elements"},
+	"ConstantOfShape":    {IsCopy, "new elements"},
+	"EyeLike":            {IsCopy, "new elements"},
 }
 
 // keepsOrder are the operators whose view of contiguous elements is contiguous.

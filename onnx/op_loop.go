@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 
+	"github.com/restride/restride/device"
 	"github.com/restride/restride/internal/quote"
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/onnx/model"
@@ -21,6 +22,10 @@ type loop struct {
 	// conditional: a condition is given. Otherwise those that the body makes are ignored.
 	conditional bool
 }
+
+// maxPlanned is the maximum number of iterations that a plan runs through: without a context, an
+// endless loop would not end.
+const maxPlanned = 1 << 20
 
 func prepareLoop(u *unit) error {
 	const first = 2 // of the carried values, in the node and in the body
@@ -104,11 +109,14 @@ func (l *loop) iterate(a *activation, i int64, carried []Value, collected []item
 	if err := context.Cause(a.c.ctx); err != nil {
 		return false, err
 	}
-	number, err := tensor.FromSlice(tensor.Host(), []int64{i}, l.ones(0)...)
+	if a.c.dry() && i == maxPlanned {
+		return false, layout.Errorf(device.ErrUnsupported, a.c.d.name, "a plan of more than %d iterations", maxPlanned)
+	}
+	number, err := tensor.FromHost([]int64{i}, l.ones(0)...)
 	if err != nil {
 		return false, err
 	}
-	truth, err := tensor.FromSlice(tensor.Host(), []bool{true}, l.ones(1)...)
+	truth, err := tensor.FromHost([]bool{true}, l.ones(1)...)
 	if err != nil {
 		return false, errors.Join(err, number.Release())
 	}

@@ -267,6 +267,10 @@ func TestLoopEnds(t *testing.T) {
 	_, err := sess.Run(ctx, onnx.Values{"x": held(t)(tensor.New(s, layout.Float32, 2, 3))})
 	require.ErrorIs(t, err, stop)
 	require.Equal(t, 1000, rounds)
+
+	body.Value.(*model.Graph).Nodes, body.Value.(*model.Graph).Outputs = nil, outputs("cond", "state")
+	_, err = session(t, s, m).Plan(map[string]layout.Shape{"x": {2, 3}}, nil)
+	require.ErrorContains(t, err, "a plan of more than 1048576 iterations")
 }
 
 func TestLoopRefuses(t *testing.T) {

@@ -96,6 +96,6 @@ func prepareOptionalHasElement(*definition, Attrs) (kernel, error) {
 				has = !absent(o.Value)
 			}
 		}
-		return c.set(tensor.FromSlice(tensor.Host(), []bool{has}, layout.Shape{}...))
+		return c.set(tensor.FromHost([]bool{has}, layout.Shape{}...))
 	}, nil
 }

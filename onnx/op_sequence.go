@@ -179,6 +179,6 @@ func prepareSequenceAt(d *definition, _ Attrs) (kernel, error) {
 
 func prepareSequenceLength(*definition, Attrs) (kernel, error) {
 	return func(c *call) error {
-		return c.set(tensor.FromSlice(tensor.Host(), []int64{int64(len(c.sequence().Items))}, layout.Shape{}...))
+		return c.set(tensor.FromHost([]int64{int64(len(c.sequence().Items))}, layout.Shape{}...))
 	}, nil
 }
