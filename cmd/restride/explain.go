@@ -56,7 +56,8 @@ func newExplain() *cobra.Command {
 	cmd.Args = operation.check
 	cmd.Long = `Runs a model and says what each node did. A model with operators that restride does
 not have is explained without being run: such operators are opaque, and their outputs
-are contiguous, of the types that the model declares or --shape and --dim say.
+are contiguous, of types that follow from the inputs, or that the model declares or
+--shape and --dim say.
 
 With --case, lists the kernels that a device considered for an operation, in the order in
 which they are tried: the one chosen, estimated costs, and why others were refused. The
