@@ -37,7 +37,7 @@ func TestExplainForeign(t *testing.T) {
 	out, err := restride("explain", path, "--device", "cpu")
 	require.NoError(t, err, out)
 	require.Regexp(t, `(?m)^1 +Conv-17 +b +float\[n,8,2,2\] +foreign +0 +0 +an engine's`, out)
-	require.Regexp(t, `(?m)^2 +Transpose-13 +c +float +view +0 +\? `, out)
+	require.Regexp(t, `(?m)^2 +Transpose-13 +c +float\[n,2,2,8\] +view +0 +\? `, out)
 	require.Contains(t, out, `4 nodes: 1 of an engine, 2 views, 1 "view unless", 0 copies, 0 on the host, 0 constants, 0 wrong`)
 	require.Contains(t, out, "copies: 0 B and those of 1 nodes of unknown size; ONNX Runtime's for the same nodes: 0 B and those of 2 nodes of unknown size")
 
@@ -47,6 +47,12 @@ func TestExplainForeign(t *testing.T) {
 		require.Regexp(t, `(?m)^3 +Flatten-13 +y +float\[2,32\] +copy +256 +0 +no strides over`, out)
 		require.Contains(t, out, "copies: 256 B; ONNX Runtime's for the same nodes: 640 B") // 2*48 and 2*32 floats
 	}
+
+	out, err = restride("explain", path, "--device", "cpu", "--copies", "--dim", "n=2")
+	require.NoError(t, err, out)
+	require.Contains(t, out, "3     Flatten-13")
+	require.NotContains(t, out, "Transpose-13")
+	require.Contains(t, out, "4 nodes: ", "the totals are of all nodes")
 
 	out, err = restride("explain", path, "--device", "cpu", "--json", "--dim", "n=2")
 	require.NoError(t, err, out)
