@@ -75,7 +75,7 @@ operation is written as for restride verify; it is not run, and needs no memory:
 	}
 	cmd.Flags().StringVar(&dot, "dot", "", "`FILE` to write a picture of the graph to, in Graphviz's language, coloured by verdict")
 	cmd.Flags().BoolVar(&static, "static", false, "do not run the model")
-	cmd.Flags().BoolVar(&copies, "copies", false, "list only the nodes that copy, or that may")
+	cmd.Flags().BoolVar(&copies, "copies", false, "list only the nodes that copy, may copy or are wrong")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write JSON, and do not run the model")
 	return cmd
 }
@@ -103,7 +103,7 @@ func explain(out io.Writer, r *ran, copies bool) error {
 	return t.write(out)
 }
 
-// costs reports whether a node of an outcome moves elements, or may.
+// costs reports whether a node of an outcome is listed by --copies.
 func costs(o onnx.Outcome) bool {
 	return o == onnx.IsCopy || o == onnx.IsTransfer || o == onnx.ViewUnless || o == onnx.IsWrong
 }
