@@ -121,7 +121,8 @@ type Assumptions struct {
 // Explain says what a session on the stream's device would do with each node, without work
 // or memory there. It accepts any model with a consistent graph. Unknown operators are
 // opaque: their outputs are contiguous and have the types declared by given and the model's
-// value_info, or that follow from those of the inputs. If an extent remains unknown, the outcome is the operator's general one. Graphs in attributes of nodes
+// value_info, or that follow from those of the inputs. If an extent remains unknown, the
+// outcome is the operator's general one. Graphs in attributes of nodes
 // (If, Loop, Scan) are explained too, and functions of the model.
 func Explain(s *tensor.Stream, m *model.Model, given Assumptions) (*Explanation, error) {
 	const op = "Explain"

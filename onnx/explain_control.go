@@ -3,6 +3,7 @@ package onnx
 import (
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/onnx/model"
+	"github.com/restride/restride/tensor"
 )
 
 // foreign explains a node of an unknown operator, and its graphs.
@@ -92,8 +93,11 @@ func (e *explainer) ownInputs(st *step, b *subgraph, ins []Value) []Value {
 
 // branch returns the index of the graph that an If runs, if its condition is known.
 func (e *explainer) branch(condition Value) (index int, known bool) {
+	if x, ok := condition.(*tensor.Tensor); !ok || x.DType() != layout.Bool || x.Count() != 1 {
+		return 0, false
+	}
 	b, ok := e.elementsOf(condition)
-	if !ok || len(b) != 1 || typeOf(condition).Elem != layout.Bool {
+	if !ok {
 		return 0, false
 	}
 	if b[0] == 0 {

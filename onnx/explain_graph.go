@@ -271,7 +271,8 @@ func (x *explained) opening(st *step) Explained {
 	return Explained{Graph: joined(x.path, st.path), Index: st.index, Name: st.name, Op: st.d.name, Inputs: st.unit.node.Inputs}
 }
 
-// outputs makes placeholder outputs of a node from declared types and its inputs. Values computed on the host have unknown elements and are never on the
+// outputs makes placeholder outputs of a node from declared types and its inputs. Values
+// computed on the host have unknown elements and are never on the
 // device, whatever their declared type.
 func (e *explainer) outputs(x *explained, st *step, ins []Value, dense bool) []Value {
 	outs := make([]Value, len(st.outputs))

@@ -48,8 +48,8 @@ func (e *explainer) elementsOf(v Value) ([]byte, bool) {
 	return b, err == nil
 }
 
-// merged returns the type of which a graph declares t and inference says u: extents known to
-// either. Where they contradict each other, the extent is unknown.
+// merged joins the type t that a graph declares and the inferred type u of one value. Where
+// they contradict each other, the extent is unknown.
 func merged(t, u model.Type) model.Type {
 	switch {
 	case t.Kind == model.UnknownType:

@@ -16,7 +16,7 @@ import (
 
 func newExplain() *cobra.Command {
 	var dot string
-	var asJSON, static bool
+	var asJSON, static, copies bool
 	draw := func(out io.Writer, d *drawing) error {
 		if dot == "" {
 			return nil
@@ -38,7 +38,7 @@ func newExplain() *cobra.Command {
 		if asJSON {
 			err = printJSON(out, e)
 		} else {
-			err = writeExplanation(out, e)
+			err = writeExplanation(out, e, copies)
 		}
 		if err != nil {
 			return err
@@ -46,7 +46,7 @@ func newExplain() *cobra.Command {
 		return draw(out, drawingOfExplanation(m, e))
 	}
 	cmd := newGraphCommand("explain", "Show what each node of a model does: view, copy, host or transfer, and why", true, flags, func(out io.Writer, r *ran) error {
-		if err := explain(out, r); err != nil {
+		if err := explain(out, r, copies); err != nil {
 			return err
 		}
 		return draw(out, drawingOfRun(r))
@@ -56,7 +56,8 @@ func newExplain() *cobra.Command {
 	cmd.Args = operation.check
 	cmd.Long = `Runs a model and says what each node did. A model with operators that restride does
 not have is explained without being run: such operators are opaque, and their outputs
-are contiguous, of the types that the model declares or --shape and --dim say.
+are contiguous, of types that follow from the inputs, or that the model declares or
+--shape and --dim say.
 
 With --case, lists the kernels that a device considered for an operation, in the order in
 which they are tried: the one chosen, estimated costs, and why others were refused. The
@@ -74,11 +75,12 @@ operation is written as for restride verify; it is not run, and needs no memory:
 	}
 	cmd.Flags().StringVar(&dot, "dot", "", "`FILE` to write a picture of the graph to, in Graphviz's language, coloured by verdict")
 	cmd.Flags().BoolVar(&static, "static", false, "do not run the model")
+	cmd.Flags().BoolVar(&copies, "copies", false, "list only the nodes that copy, may copy or are wrong")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write JSON, and do not run the model")
 	return cmd
 }
 
-func explain(out io.Writer, r *ran) error {
+func explain(out io.Writer, r *ran, copies bool) error {
 	if err := explainPlan(out, r); err != nil {
 		return err
 	}
@@ -90,12 +92,20 @@ func explain(out io.Writer, r *ran) error {
 	}
 	t := nodeTable("SHARE")
 	for _, n := range r.nodes {
+		if copies && !costs(n.Outcome()) {
+			continue
+		}
 		t.add(nodeName(n), quote.Plain(n.Op), quote.Plain(n.Output), n.TypeString(), verdict(n), fmt.Sprint(n.Bytes), share(n, copied), quote.Text(n.Why))
 		for _, more := range n.More {
 			t.add("", "", quote.Plain(more.Output), more.TypeString(), "", "", "", "")
 		}
 	}
 	return t.write(out)
+}
+
+// costs reports whether a node of an outcome is listed by --copies.
+func costs(o onnx.Outcome) bool {
+	return o == onnx.IsCopy || o == onnx.IsTransfer || o == onnx.ViewUnless || o == onnx.IsWrong
 }
 
 // nodeTable is a table of nodes, with one additional column.

@@ -29,7 +29,7 @@ func (f *caseFlags) asked(cmd *cobra.Command) bool { return cmd.Flags().Changed(
 // check checks the arguments of a command that explains a model or an operation.
 func (f *caseFlags) check(cmd *cobra.Command, args []string) error {
 	if f.asked(cmd) {
-		for _, flag := range []string{"dot", "static", "input", "shape", "dim", "seed", "timeout", "max-memory"} {
+		for _, flag := range []string{"copies", "dot", "static", "input", "shape", "dim", "seed", "timeout", "max-memory"} {
 			if cmd.Flags().Changed(flag) {
 				return fmt.Errorf("--%s is for models, and --case for an operation", flag)
 			}

@@ -32,10 +32,14 @@ func (f *graphFlags) explainModel(m *model.Model) (e *onnx.Explanation, err erro
 	return e, errors.Join(err, s.Close())
 }
 
-// writeExplanation writes a table for each graph, and the totals.
-func writeExplanation(out io.Writer, e *onnx.Explanation) error {
+// writeExplanation writes a table for each graph, of all nodes or of those that copy, and the
+// totals.
+func writeExplanation(out io.Writer, e *onnx.Explanation, copies bool) error {
 	fmt.Fprintln(out, "not run: what a run would do, as far as the model's types tell")
 	nodes := e.Nodes
+	if copies {
+		nodes = slices.DeleteFunc(slices.Clone(nodes), func(n onnx.Explained) bool { return !costs(n.Outcome) })
+	}
 	for len(nodes) > 0 {
 		n := slices.IndexFunc(nodes, func(n onnx.Explained) bool { return n.Graph != nodes[0].Graph })
 		if n < 0 {

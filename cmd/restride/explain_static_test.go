@@ -48,6 +48,12 @@ func TestExplainForeign(t *testing.T) {
 		require.Contains(t, out, "copies: 256 B; ONNX Runtime's for the same nodes: 640 B") // 2*48 and 2*32 floats
 	}
 
+	out, err = restride("explain", path, "--device", "cpu", "--copies", "--dim", "n=2")
+	require.NoError(t, err, out)
+	require.Contains(t, out, "3     Flatten-13")
+	require.NotContains(t, out, "Transpose-13")
+	require.Contains(t, out, "4 nodes: ", "the totals are of all nodes")
+
 	out, err = restride("explain", path, "--device", "cpu", "--json", "--dim", "n=2")
 	require.NoError(t, err, out)
 	var e onnx.Explanation

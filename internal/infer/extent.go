@@ -139,8 +139,9 @@ func (e extent) factor() string {
 
 // isFloor reports whether the expression is a single floor(...).
 func (e extent) isFloor() bool {
-	inside, ok := strings.CutPrefix(e.name, "floor(")
-	if inside, ok = strings.CutSuffix(inside, ")"); !ok {
+	inside, begins := strings.CutPrefix(e.name, "floor(")
+	inside, ends := strings.CutSuffix(inside, ")")
+	if !begins || !ends {
 		return false
 	}
 	depth := 0

@@ -131,7 +131,7 @@ func reshaped(n *Node) {
 	}
 	x, ranked := n.shape(0)
 	keeps := n.int("allowzero", 0) == 0
-	out, left, rest := make([]extent, len(list)), -1, x
+	out, left := make([]extent, len(list)), -1
 	for i, v := range list {
 		switch {
 		case v == -1 && left < 0:
@@ -149,7 +149,7 @@ func reshaped(n *Node) {
 		}
 	}
 	if left >= 0 && ranked {
-		out[left] = quotient(rest, slices.Delete(slices.Clone(out), left, left+1))
+		out[left] = quotient(x, slices.Delete(slices.Clone(out), left, left+1))
 	}
 	n.set(0, n.elem(0), out...)
 }

@@ -15,8 +15,9 @@ func reduced(n *Node) {
 		return
 	}
 	keep := n.int("keepdims", 1) != 0
-	list, known := n.list("axes")
+	list, _ := n.list("axes")
 	if n.given(1) {
+		var known bool
 		if list, known = n.ints(1); !known {
 			n.reducedSomewhere(x, keep)
 			return

@@ -49,14 +49,14 @@ func fourier(n *Node) {
 // frames (STFT): a spectrum per frame of a signal.
 func frames(n *Node) {
 	n.setElem(0, n.elem(0))
-	batch, count, bins := extent{}, extent{}, extent{}
-	length := extent{}
+	batch, count, length := extent{}, extent{}, extent{}
 	if v, ok := n.scalar(3); ok && n.given(3) {
 		length = num(v)
 	} else if w, ok := n.ofRank(2, 1); ok {
 		length = w[0]
 	}
-	if bins = length; n.int("onesided", 1) != 0 {
+	bins := length
+	if n.int("onesided", 1) != 0 {
 		bins = length.over(2).plus(1)
 	}
 	if x, ok := n.shape(0); ok && (len(x) == 2 || len(x) == 3) {
@@ -94,7 +94,10 @@ func melWeights(n *Node) {
 // counted (Range): the number of elements, if the inputs are known.
 func counted(n *Node) {
 	size := extent{}
-	if from, to, by, ok := three(n.ints); ok && by != 0 {
+	from, ok := n.scalar(0)
+	to, also := n.scalar(1)
+	by, with := n.scalar(2)
+	if ok && also && with && by != 0 {
 		if by < 0 {
 			from, to, by = to, from, -by
 		}
@@ -104,17 +107,4 @@ func counted(n *Node) {
 		}
 	}
 	n.set(0, n.elem(0), size)
-}
-
-// three returns the only elements of inputs 0, 1 and 2.
-func three(of func(int) ([]int64, bool)) (a, b, c int64, ok bool) {
-	var v [3]int64
-	for i := range v {
-		list, ok := of(i)
-		if !ok || len(list) != 1 {
-			return 0, 0, 0, false
-		}
-		v[i] = list[0]
-	}
-	return v[0], v[1], v[2], true
 }
