@@ -25,7 +25,7 @@ type loop struct {
 
 // maxPlanned is the maximum number of iterations that a plan runs through: without a context, an
 // endless loop would not end.
-const maxPlanned = 1 << 20
+const maxPlanned = 1 << 18
 
 func prepareLoop(u *unit) error {
 	const first = 2 // of the carried values, in the node and in the body

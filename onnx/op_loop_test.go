@@ -270,7 +270,7 @@ func TestLoopEnds(t *testing.T) {
 
 	body.Value.(*model.Graph).Nodes, body.Value.(*model.Graph).Outputs = nil, outputs("cond", "state")
 	_, err = session(t, s, m).Plan(map[string]layout.Shape{"x": {2, 3}}, nil)
-	require.ErrorContains(t, err, "a plan of more than 1048576 iterations")
+	require.ErrorContains(t, err, "a plan of more than 262144 iterations")
 }
 
 func TestLoopRefuses(t *testing.T) {

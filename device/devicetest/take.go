@@ -88,6 +88,10 @@ func skipsAndErrors(shared rig, once bool) {
 		"take/float8e5m2fnuz/1/dst=1@117/src=0@86/at=6@1/int64/by=11:4:6:skip,10:4:39/wrong=2",
 		"take/uint4/1/dst=1@3/src=0@1/at=1@1/int32/by=0:4:6:skip,1:4:39/wrong=2",
 		"take/uint8/40/dst=1@0/src=0@0/at=2@0/int32/by=0:4:6:skip,1:4:39/wrong=20",
+		// Chunks of 16 bytes: an index that is strict is not clamped.
+		"take/uint8/423/dst=1@0/src=0@0/at=1@0/int32/by=0:34:3:strict/wrong=1",
+		"take/uint8/423/dst=1@0/src=0@0/at=1@0/int64/by=0:34:3:strict/wrong=300",
+		"take/float16/300/dst=1@0/src=0@0/at=1@0/int32/by=0:34:3:strict/wrong=77",
 		"put/uint8/40/dst=0@0/src=1@0/at=2@0/int32/by=0:4:40:skip,1:4:200/wrong=20/set",
 		"put/uint4/1/dst=0@1/src=1@3/at=1@1/int64/by=0:4:6:skip,1:4:39/wrong=2/set",
 	} {

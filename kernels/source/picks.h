@@ -52,11 +52,12 @@ INLINED void PASTE(NAME, _read)(i32 *index, GLOBAL const u8 *at, i64 first) {
 
 // step moves each element by its index, and returns whether any index is out of range.
 INLINED u32 PASTE(NAME, _step)(i32 *s, const i32 *index, i32 extent, i32 stride, u32 outside) {
-	const i32 around = outside == OUTSIDE_CLAMP_ZERO ? 0 : extent;
+	const i32 around = outside >= OUTSIDE_CLAMP_ZERO ? 0 : extent;
+	const u32 clamps = outside == OUTSIDE_CLAMP || outside == OUTSIDE_CLAMP_ZERO;
 	u32 missing = 0;
 	EVERY {
 		i32 from = index[k] + (around & index[k] >> 31);
-		if (outside >= OUTSIDE_CLAMP) {
+		if (clamps) {
 			from = MIN(MAX(from, 0), extent - 1);
 		}
 		missing |= (u32)from >= (u32)extent;
