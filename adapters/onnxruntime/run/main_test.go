@@ -38,7 +38,6 @@ func TestRun(t *testing.T) {
 		"want NAME=VALUE":     {"-dim", "batch", path},
 		"-shape x=1xtwo":      {"-library", library, "-shape", "x=1xtwo", path},
 		"input_0.pb: no such": {"-library", library, "-inputs", t.TempDir(), path},
-		"nowhere.so":          {"-library", "nowhere.so", path},
 		"no such file":        {"-library", library, "nowhere.onnx"},
 		`device "gpu"`:        {"-library", library, "-device", "gpu", path},
 	} {
