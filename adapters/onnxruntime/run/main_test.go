@@ -39,7 +39,7 @@ func TestRun(t *testing.T) {
 		"-shape x=1xtwo":      {"-library", library, "-shape", "x=1xtwo", path},
 		"input_0.pb: no such": {"-library", library, "-inputs", t.TempDir(), path},
 		"no such file":        {"-library", library, "nowhere.onnx"},
-		`device "gpu"`:        {"-library", library, "-device", "gpu", path},
+		`no device: "gpu"`:    {"-library", library, "-device", "gpu", path},
 	} {
 		require.ErrorContains(t, run(args, &strings.Builder{}), says)
 	}
