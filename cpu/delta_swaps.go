@@ -31,8 +31,8 @@ type deltaSwap struct {
 	mask      uint64
 }
 
-// deltaSwaps moves blocks of up to eight words where there are no kernels or too few bytes for
-// unpacked blocks to pay off, and extents are powers of two. The number of an element of such a
+// deltaSwaps moves blocks of up to eight words whose extents are powers of two, if there is no
+// kernel for unpacked blocks or the blocks are too small for one to pay off. The number of an element of such a
 // block is a string of bits, some for each axis, and the copy reorders these bits. A delta swap,
 // within words or between pairs of words, exchanges two of them.
 type deltaSwaps struct {

@@ -40,8 +40,8 @@ type unpackedBlocks struct {
 
 func (*unpackedBlocks) name() string { return "unpacked blocks" }
 
-// unpackedAxis is an axis of a block: its axis in the job, of which the block has the first n
-// indices, and its steps in the buffers.
+// unpackedAxis is an axis of a block: its axis in the job, the number n of that axis's indices
+// that the block has, and its steps in the buffers.
 type unpackedAxis struct {
 	axis
 	cut        cutting

@@ -57,8 +57,8 @@ func backends() []Backend {
 }
 
 // List returns all devices of the registered backends. The error joins the errors of backends
-// that could not list theirs (ErrNoDevice if there is no driver); the devices of the others are
-// returned all the same.
+// that could not list their devices (ErrNoDevice if there is no driver). The devices of all
+// other backends are returned even then.
 func List() ([]Info, error) {
 	var all []Info
 	var errs []error

@@ -120,7 +120,7 @@ func (c *call) run(k kernel) error {
 			return d.invalid("input %d is missing", i)
 		}
 	}
-	if d.inputs.min > 0 && !d.opaque {
+	if c.has(d.typed) && !d.opaque {
 		if err := c.checkFirst(); err != nil {
 			return d.fail(c.x, err)
 		}

@@ -256,7 +256,7 @@ func (c *compiler) opaque(u *unit) (err error) {
 	}
 	read := map[string]bool{}
 	for _, b := range bodiesOf(u.node) {
-		readOnHost(b.graph, Opset(u.model.Opsets[""]), read)
+		recordReads(b.graph, Opset(u.model.Opsets[""]), read)
 	}
 	for i, name := range u.captured {
 		if read[name] {

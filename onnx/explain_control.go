@@ -112,8 +112,9 @@ func (e *explainer) outcome(n *Explained, st *step, ins, outs []Value, made [][]
 	n.Outcome = IsView
 	graphs := st.unit.control.graphs
 	if st.d.op == "If" {
+		taken, known := e.branch(ins[0])
 		for i := range outs {
-			if taken, known := e.branch(ins[0]); known {
+			if known {
 				outs[i] = made[taken][i]
 			} else {
 				outs[i] = e.common(made[0][i], made[1][i])

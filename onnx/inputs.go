@@ -21,9 +21,34 @@ func (c *call) tensor(i int, what string) (*tensor.Tensor, error) {
 }
 
 // ints appends the values of input i to dst: a one-dimensional tensor of int64 or, if
-// int32s is set, int32. Axes may also be one number without an axis, as in ONNX's own
-// models of loops.
+// int32s is set, int32.
 func (c *call) ints(dst []int64, i int, what string, int32s bool) ([]int64, error) {
+	t, err := c.intTensor(i, what, int32s)
+	if err != nil {
+		return nil, err
+	}
+	if t.Rank() != 1 {
+		return nil, c.d.invalid("%s has shape %v; it must have one axis", what, t.Shape())
+	}
+	return c.appendInts(dst, t, what)
+}
+
+// axesInput is ints for axes, which may also be one number without an axis, as in ONNX's own
+// models of loops.
+func (c *call) axesInput(dst []int64, i int, int32s bool) ([]int64, error) {
+	const what = "axes"
+	t, err := c.intTensor(i, what, int32s)
+	if err != nil {
+		return nil, err
+	}
+	if t.Rank() > 1 {
+		return nil, c.d.invalid("%s has shape %v; it must have one axis", what, t.Shape())
+	}
+	return c.appendInts(dst, t, what)
+}
+
+// intTensor returns input i: a tensor of int64 or, if int32s is set, int32.
+func (c *call) intTensor(i int, what string, int32s bool) (*tensor.Tensor, error) {
 	t, err := c.tensor(i, what)
 	if err != nil {
 		return nil, err
@@ -35,9 +60,11 @@ func (c *call) ints(dst []int64, i int, what string, int32s bool) ([]int64, erro
 		}
 		return nil, c.d.invalid("%s is %v; it must be %s", what, t.DType(), allowed)
 	}
-	if t.Rank() != 1 && (t.Rank() > 0 || what != "axes") {
-		return nil, c.d.invalid("%s has shape %v; it must have one axis", what, t.Shape())
-	}
+	return t, nil
+}
+
+// appendInts appends the values of an input to dst.
+func (c *call) appendInts(dst []int64, t *tensor.Tensor, what string) ([]int64, error) {
 	list, err := t.AppendInts(dst)
 	if e, ok := err.(*layout.Error); ok {
 		err = layout.Errorf(e.Kind, c.d.name, "%s: %s", what, e.Msg)
@@ -76,15 +103,12 @@ func (c *call) floatInts(dst []int64, i int, what string, count int) ([]int64, e
 	return dst, nil
 }
 
-// scalarInt returns the value of input i: a tensor of int64 with one element and at
-// most one axis.
-func (c *call) scalarInt(i int, what string) (int64, error) {
-	t, err := c.tensor(i, what)
+// scalarInt returns the value of input i: a tensor of int64 or, if int32s is set, int32, with
+// one element and at most one axis.
+func (c *call) scalarInt(i int, what string, int32s bool) (int64, error) {
+	t, err := c.intTensor(i, what, int32s)
 	if err != nil {
 		return 0, err
-	}
-	if t.DType() != layout.Int64 {
-		return 0, c.d.invalid("%s is %v; it must be int64", what, t.DType())
 	}
 	if t.Rank() > 1 || t.Count() != 1 {
 		return 0, c.d.invalid("%s has shape %v; it must be one number", what, t.Shape())

@@ -6,9 +6,7 @@ import (
 	"math"
 
 	"github.com/restride/restride/device"
-	"github.com/restride/restride/internal/quote"
 	"github.com/restride/restride/layout"
-	"github.com/restride/restride/onnx/model"
 	"github.com/restride/restride/tensor"
 )
 
@@ -27,26 +25,29 @@ type loop struct {
 // endless loop would not end.
 const maxPlanned = 1 << 18
 
+// firstCarried is the index of the first value that a loop carries, in the node's inputs and in
+// the body's.
+const firstCarried = 2
+
 func prepareLoop(u *unit) error {
-	const first = 2 // of the carried values, in the node and in the body
-	l := &loop{carried: max(u.given()-first, 0)}
+	l := &loop{carried: max(u.given()-firstCarried, 0)}
 	collected := len(u.node.Outputs) - l.carried
 	if collected < 0 {
 		return u.d.invalid("the node has %d outputs; it needs one for each of the %d values that it carries", len(u.node.Outputs), l.carried)
 	}
-	body, err := u.subgraph("body", first+l.carried, 1+l.carried+collected)
+	body, err := u.subgraph("body", firstCarried+l.carried, 1+l.carried+collected)
 	if err != nil {
 		return err
 	}
 	l.body = body
 	body.from[0], body.from[1] = -1, -1
 	for k := range l.carried {
-		body.from[first+k], body.back[1+k] = first+k, first+k
+		body.from[firstCarried+k], body.back[1+k] = firstCarried+k, firstCarried+k
 	}
 	for j := range body.to {
 		body.to[j] = j - 1
 	}
-	for i := range min(first, u.given()) {
+	for i := range min(firstCarried, u.given()) {
 		u.d.host |= 1 << i
 	}
 	l.limited = u.given() > 0 && u.in[0] != ""
@@ -58,7 +59,7 @@ func prepareLoop(u *unit) error {
 func (l *loop) run(c *call) (err error) {
 	trips, going := int64(math.MaxInt64), true
 	if l.limited {
-		if trips, err = c.scalarInt(0, "the number of iterations"); err != nil {
+		if trips, err = c.scalarInt(0, "the number of iterations", false); err != nil {
 			return err
 		}
 	}
@@ -76,10 +77,11 @@ func (l *loop) run(c *call) (err error) {
 		}
 	}()
 	for k := range carried {
-		if absent(c.in[2+k]) {
-			return c.d.invalid("input %d is missing", 2+k)
+		at := firstCarried + k
+		if absent(c.in[at]) {
+			return c.d.invalid("input %d is missing", at)
 		}
-		if carried[k], err = alias(c.d.name, c.in[2+k]); err != nil {
+		if carried[k], err = alias(c.d.name, c.in[at]); err != nil {
 			return err
 		}
 	}
@@ -149,89 +151,4 @@ func (l *loop) ones(i int) layout.Shape {
 		return layout.Shape{1}
 	}
 	return layout.Shape{}
-}
-
-// items are the values of an output, one for each iteration.
-type items []Value
-
-// add takes over a value.
-func (l *items) add(c *call, v Value) error {
-	const each = 512 // bytes, about the size of a tensor without its elements
-	*l = append(*l, v)
-	return c.take(each)
-}
-
-// collect makes an output of its items, along a new axis. Without items it has the declared
-// type, and extent 0 wherever that has none.
-func (c *call) collect(axis int64, list items, port *port) (*tensor.Tensor, error) {
-	if len(list) > 0 {
-		y, err := c.stack(axis, list, "output "+quote.Name(port.name)+" of iteration")
-		if err == nil && y.Verdict().Kind == tensor.Copy {
-			c.collected += y.Verdict().Bytes
-		}
-		return y, err
-	}
-	t := &port.typ
-	if t.Kind != model.TensorType || !t.HasShape || !t.Elem.Valid() {
-		return nil, c.d.invalid("no iteration ran, and the body does not declare the type and rank of its output %s", quote.Name(port.name))
-	}
-	at, err := c.d.axisFrom(axis, -int64(len(t.Dims))-1, len(t.Dims)+1, len(t.Dims))
-	if err != nil {
-		return nil, err
-	}
-	dims := make(layout.Shape, len(t.Dims))
-	for i, d := range t.Dims {
-		dims[i] = max(d.Value, 0)
-	}
-	home := c.far
-	if t.Elem == layout.String && !home.Device().Info().Strings {
-		home = tensor.Host()
-	}
-	return tensor.New(home, t.Elem, insert(dims, at, 0)...)
-}
-
-// stack joins tensors of one type and shape along a new axis. what names them in errors.
-func (c *call) stack(axis int64, list []Value, what string) (*tensor.Tensor, error) {
-	first, ok := list[0].(*tensor.Tensor)
-	if !ok {
-		return nil, c.d.invalid("%s 0 is %s; it must be a tensor", what, describe(list[0]))
-	}
-	at, err := c.d.axisFrom(axis, -int64(first.Rank())-1, first.Rank()+1, first.Rank())
-	if err != nil {
-		return nil, err
-	}
-	if len(list) == 1 {
-		l, err := first.Layout().Unsqueeze(at)
-		return c.d.view(first, l, err)
-	}
-	home := tensor.Host()
-	for i, v := range list {
-		x, ok := v.(*tensor.Tensor)
-		if !ok || x.DType() != first.DType() || !x.Shape().Equal(first.Shape()) {
-			return nil, c.d.invalid("%s %d is %s; the first is %s: they must be of one type and shape to be joined", what, i, describe(v), describe(first))
-		}
-		home = farther(home, x.Stream())
-	}
-	parts := make([]tensor.Part, len(list))
-	for i, v := range list {
-		x, err := c.bring(v.(*tensor.Tensor), home)
-		if err != nil {
-			return nil, err
-		}
-		parts[i] = tensor.Part{Src: x, Into: func(whole layout.Layout) (layout.Layout, error) {
-			l, err := whole.Slice(at, int64(i), int64(i)+1, 1)
-			if err != nil {
-				return l, err
-			}
-			return l.Squeeze(at)
-		}}
-	}
-	c.parts += len(parts)
-	return tensor.Assemble(home, c.d.name, first.DType(), insert(first.Shape(), at, int64(len(list))), parts...)
-}
-
-// insert returns a shape with one more axis.
-func insert(shape layout.Shape, at int, extent int64) layout.Shape {
-	dims := make(layout.Shape, 0, len(shape)+1)
-	return append(append(append(dims, shape[:at]...), extent), shape[at:]...)
 }

@@ -38,10 +38,7 @@ func prepareOptional(d *definition, attrs Attrs) (kernel, error) {
 			c.out[0] = &Optional{Elem: elemOf(t)}
 			return nil
 		}
-		v, err := c.first()
-		if err != nil {
-			return err
-		}
+		v := c.in[0]
 		if given && !isOf(t, kindOf(v), elemOfValue(v)) {
 			return d.invalid("the input is %s; attribute type says %v", describe(v), t)
 		}
@@ -64,12 +61,6 @@ func kindOf(v Value) model.TypeKind {
 	return model.TensorType
 }
 
-// first returns input 0 of an operator that may be called without it, after the checks that
-// others get before their kernel runs.
-func (c *call) first() (Value, error) {
-	return c.in[0], c.checkFirst()
-}
-
 func prepareOptionalGetElement(d *definition, _ Attrs) (kernel, error) {
 	return func(c *call) error {
 		v := c.in[0]
@@ -88,11 +79,7 @@ func prepareOptionalHasElement(*definition, Attrs) (kernel, error) {
 	return func(c *call) error {
 		has := c.has(0)
 		if has {
-			v, err := c.first()
-			if err != nil {
-				return err
-			}
-			if o, ok := v.(*Optional); ok {
+			if o, ok := c.in[0].(*Optional); ok {
 				has = !absent(o.Value)
 			}
 		}

@@ -87,7 +87,7 @@ func preparePad(d *definition, attrs Attrs) (kernel, error) {
 		}
 		var axes []int64
 		if c.has(3) {
-			if axes, err = c.ints([]int64{}, 3, "axes", true); err != nil {
+			if axes, err = c.axesInput([]int64{}, 3, true); err != nil {
 				return err
 			}
 		}

@@ -40,7 +40,7 @@ func prepareReduce(d *definition, attrs Attrs) (kernel, error) {
 		axes := axes
 		if c.has(1) {
 			var err error // local to this run: others may run concurrently
-			if axes, err = c.ints(nil, 1, "axes", false); err != nil {
+			if axes, err = c.axesInput(nil, 1, false); err != nil {
 				return err
 			}
 		}

@@ -134,25 +134,16 @@ func (c *call) splice(from, to int, with ...Value) error {
 	return err
 }
 
-// position returns input i, an index from -n on that may count from the end, or n if the
-// input is omitted.
+// position returns input i, an index in [-n,last] that counts from the end if it is negative, or
+// last if the input is omitted.
 func (c *call) position(i, n, last int) (int, error) {
 	if !c.has(i) {
 		return last, nil
 	}
-	x, err := c.tensor(i, "the position")
+	at, err := c.scalarInt(i, "the position", true)
 	if err != nil {
 		return 0, err
 	}
-	if t := x.DType(); t != layout.Int64 && t != layout.Int32 || x.Rank() > 1 || x.Count() != 1 {
-		return 0, c.d.invalid("the position is %s; it must be one number, int32 or int64", describe(x))
-	}
-	var few [1]int64
-	list, err := x.AppendInts(few[:0])
-	if err != nil {
-		return 0, err
-	}
-	at := list[0]
 	if at < -int64(n) || at > int64(last) {
 		return 0, c.d.invalid("position %d is outside [%d,%d]: the sequence has %d items", at, -n, last, n)
 	}

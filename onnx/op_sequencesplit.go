@@ -2,7 +2,6 @@ package onnx
 
 import (
 	"github.com/restride/restride/internal/shapes"
-	"github.com/restride/restride/layout"
 	"github.com/restride/restride/tensor"
 )
 
@@ -71,14 +70,10 @@ func (c *call) windowSizes(axis int) ([]int64, error) {
 			}
 			return sizes, shapes.CheckSplit(c.d.name, axis, extent, sizes)
 		}
-		if t := x.DType(); t != layout.Int64 && t != layout.Int32 {
-			return nil, c.d.invalid("split is %v; it must be int64 or int32", t)
-		}
-		list, err := x.AppendInts(nil)
-		if err != nil {
+		if each, err = c.scalarInt(1, "split", true); err != nil {
 			return nil, err
 		}
-		if each = list[0]; each < 1 {
+		if each < 1 {
 			return nil, c.d.invalid("split is %d; it must be positive", each)
 		}
 	}

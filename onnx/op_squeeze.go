@@ -59,7 +59,7 @@ func prepareAxes(apply withAxes) func(*definition, Attrs) (kernel, error) {
 			if !c.has(1) {
 				return c.set(apply(d, c.x, fixed))
 			}
-			axes, err := c.ints([]int64{}, 1, "axes", false)
+			axes, err := c.axesInput([]int64{}, 1, false)
 			if err != nil {
 				return err
 			}

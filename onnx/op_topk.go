@@ -48,7 +48,7 @@ func prepareTopK(d *definition, attrs Attrs) (kernel, error) {
 		k := k
 		if d.since >= 10 {
 			var err error // local to this run: others may run concurrently
-			if k, err = c.scalarInt(1, "k"); err != nil {
+			if k, err = c.scalarInt(1, "k", false); err != nil {
 				return err
 			}
 		}

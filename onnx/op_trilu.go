@@ -21,7 +21,7 @@ func prepareTrilu(d *definition, attrs Attrs) (kernel, error) {
 		k := int64(0)
 		if c.has(1) {
 			var err error
-			if k, err = c.scalarInt(1, "k"); err != nil {
+			if k, err = c.scalarInt(1, "k", false); err != nil {
 				return err
 			}
 		}

@@ -54,7 +54,7 @@ func (c *compiler) place() error {
 			}
 		}
 		u.host = !u.d.opaque && slices.ContainsFunc(u.outs, func(out string) bool {
-			return slices.ContainsFunc(c.uses[out], func(use use) bool { return use.side() == onHost })
+			return c.readOnHost(out)
 		})
 	}
 	for _, u := range c.nodes {
@@ -77,6 +77,11 @@ func (c *compiler) assign() error {
 		return err
 	}
 	return c.group()
+}
+
+// readOnHost reports whether a use reads a value on the host.
+func (c *compiler) readOnHost(name string) bool {
+	return slices.ContainsFunc(c.uses[name], func(use use) bool { return use.side() == onHost })
 }
 
 // onHost reports whether a value is on the host in any session, or is a constant that can be

@@ -67,8 +67,7 @@ func (c *compiler) bornAround(u *unit, b *subgraph, name string) bool {
 func (c *compiler) wantControl(u *unit) error {
 	for _, b := range u.control.graphs {
 		for j, k := range b.to {
-			onHost := func(use use) bool { return use.side() == onHost }
-			b.wanted[j] = k < 0 || k < len(u.outs) && slices.ContainsFunc(c.uses[u.outs[k]], onHost)
+			b.wanted[j] = k < 0 || k < len(u.outs) && c.readOnHost(u.outs[k])
 		}
 		for more := true; more; {
 			inner, m, err := c.inner(u, b, false)
@@ -227,8 +226,8 @@ type findings struct {
 	reads []bool // per input: read on the host
 }
 
-// probe compiles a graph as far as it needs to find the places of values. Those of graphs in
-// graphs would multiply: the findings are kept.
+// probe compiles a graph as far as it needs to find the places of values. It keeps the findings:
+// each graph would otherwise be compiled again for every graph around it.
 func (c *compiler) probe(b *subgraph, inner *compiler, m *model.Model) (*findings, error) {
 	key := probed{b.graph, placesOf(m.Graph.Inputs, inner.hosted), placesOf(m.Graph.Outputs, inner.wanted)}
 	if found := c.shared.probed[key]; found != nil {
@@ -246,8 +245,7 @@ func (c *compiler) probe(b *subgraph, inner *compiler, m *model.Model) (*finding
 		found.made[j] = probe.onHost(m.Graph.Outputs[j].Name)
 	}
 	for i := range found.reads {
-		onHost := func(use use) bool { return use.side() == onHost }
-		found.reads[i] = slices.ContainsFunc(probe.uses[m.Graph.Inputs[i].Name], onHost)
+		found.reads[i] = probe.readOnHost(m.Graph.Inputs[i].Name)
 	}
 	c.shared.probed[key] = found
 	return found, nil

@@ -121,9 +121,9 @@ func within(m *model.Model, g *model.Graph, captured []string) *model.Model {
 	return &inner
 }
 
-// readOnHost records the values that nodes of a graph and its nested graphs read on the
+// recordReads records the values that nodes of a graph and its nested graphs read on the
 // host: shapes and axes.
-func readOnHost(g *model.Graph, v Opset, read map[string]bool) {
+func recordReads(g *model.Graph, v Opset, read map[string]bool) {
 	for i := range g.Nodes {
 		n := &g.Nodes[i]
 		if d, err := lookup(n.OpType, v); err == nil && n.Domain == "" {
@@ -134,7 +134,7 @@ func readOnHost(g *model.Graph, v Opset, read map[string]bool) {
 			}
 		}
 		for _, b := range bodiesOf(n) {
-			readOnHost(b.graph, v, read)
+			recordReads(b.graph, v, read)
 		}
 	}
 }

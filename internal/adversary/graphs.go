@@ -74,7 +74,7 @@ func listing(g *graphs.Graph) string {
 	return s
 }
 
-// nodesListed writes nodes and, below them, those of their graphs.
+// nodesListed writes nodes and, below each, the nodes of its graphs.
 func nodesListed(indent string, nodes []model.Node) string {
 	var s string
 	for _, n := range nodes {

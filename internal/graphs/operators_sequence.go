@@ -116,11 +116,7 @@ func (b *builder) addSequence(name string) bool {
 func growOptional(b *builder, from string, v Value) bool {
 	whole := Value{Kind: model.OptionalType, Type: v.Type, Items: []Value{v}}
 	has := func(in []string, value bool) bool {
-		one := Value{Kind: model.TensorType, Type: layout.Bool, Array: ndarray.Array{Dims: []int64{}, Elems: []string{"\x00"}}}
-		if value {
-			one.Elems[0] = "\x01"
-		}
-		return b.add("OptionalHasElement", one, in)
+		return b.add("OptionalHasElement", flag(value), in)
 	}
 	how := b.rng.IntN(6)
 	switch {
@@ -136,4 +132,13 @@ func growOptional(b *builder, from string, v Value) bool {
 		return has([]string{b.node("Optional", whole, []string{from})}, true)
 	}
 	return b.add("OptionalGetElement", v, []string{b.node("Optional", whole, []string{from})})
+}
+
+// flag is a bool without an axis.
+func flag(v bool) Value {
+	one := Value{Kind: model.TensorType, Type: layout.Bool, Array: ndarray.Array{Dims: []int64{}, Elems: []string{"\x00"}}}
+	if v {
+		one.Elems[0] = "\x01"
+	}
+	return one
 }

@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/restride/restride/layout"
 	"github.com/restride/restride/onnx/model"
 )
 
@@ -92,7 +91,7 @@ func window(rng *rand.Rand, g *Graph) (*cut, bool) {
 	return w, len(w.makes) > 0
 }
 
-// namesRead returns the inputs of a node and those of nodes in its graphs.
+// namesRead returns the inputs of a node and the values that its graphs read.
 func namesRead(n *model.Node) []string {
 	all := slices.Clone(n.Inputs)
 	for _, a := range n.Attrs {
@@ -128,24 +127,15 @@ func (w *cut) replace(g *Graph, n model.Node) {
 
 // renamed returns the nodes with other names of values, in their graphs, too.
 func renamed(nodes []model.Node, as func(string) string) []model.Node {
-	list := func(names []string) []string {
-		out := make([]string, len(names))
-		for i, name := range names {
-			if name != "" {
-				out[i] = as(name)
-			}
-		}
-		return out
-	}
 	out := slices.Clone(nodes)
 	for i := range out {
 		n := &out[i]
-		n.Inputs, n.Outputs, n.Attrs = list(n.Inputs), list(n.Outputs), slices.Clone(n.Attrs)
+		n.Inputs, n.Outputs, n.Attrs = named(n.Inputs, as), named(n.Outputs, as), slices.Clone(n.Attrs)
 		for k, a := range n.Attrs {
 			if g, ok := a.Value.(*model.Graph); ok {
 				inner := *g
 				inner.Nodes = renamed(g.Nodes, as)
-				inner.Inputs, inner.Outputs = infos(list(infoNames(g.Inputs))...), infos(list(infoNames(g.Outputs))...)
+				inner.Inputs, inner.Outputs = infos(named(infoNames(g.Inputs), as)...), infos(named(infoNames(g.Outputs), as)...)
 				n.Attrs[k].Value = &inner
 			}
 		}
@@ -225,28 +215,22 @@ func fresh(g *Graph, w *cut, what string) func(string) string {
 	}
 }
 
+// named returns a list with other names; omitted values stay so.
 func named(list []string, as func(string) string) []string {
 	out := make([]string, len(list))
 	for i, name := range list {
-		out[i] = as(name)
+		if name != "" {
+			out[i] = as(name)
+		}
 	}
 	return out
 }
 
-func (g *Graph) scalar(name string, v any) string {
-	var t model.Tensor
-	var err error
-	switch v := v.(type) {
-	case bool:
-		t, err = model.NewTensor(name, []bool{v})
-	case int64:
-		t, err = model.NewTensor(name, []int64{v})
-	}
-	if err != nil {
-		panic(err)
-	}
-	t.Dims = layout.Shape{}
-	g.Model.Graph.Initializers = append(g.Model.Graph.Initializers, t)
+// constant adds an initializer.
+func (g *Graph) constant(name string, v Value) string {
+	t := v.stored()
+	t.Name = name
+	g.Model.Graph.Initializers = append(g.Model.Graph.Initializers, *t)
 	return name
 }
 
@@ -257,7 +241,7 @@ func intoIf(rng *rand.Rand, g *Graph, w *cut) {
 		as := fresh(g, w, attr)
 		branches = append(branches, model.Attr{Name: attr, Value: &model.Graph{Name: attr, Nodes: renamed(w.nodes, as), Outputs: infos(named(w.makes, as)...)}})
 	}
-	condition := g.scalar(fmt.Sprintf("condition%d.%d", len(g.Model.Graph.Initializers), w.from), rng.IntN(2) == 0)
+	condition := g.constant(fmt.Sprintf("condition%d.%d", len(g.Model.Graph.Initializers), w.from), flag(rng.IntN(2) == 0))
 	w.replace(g, model.NewNode("If", []string{condition}, w.makes, branches...))
 }
 
@@ -272,7 +256,7 @@ func intoLoop(_ *rand.Rand, g *Graph, w *cut) {
 	body := &model.Graph{Name: "body", Nodes: renamed(w.nodes, as)}
 	i, on := fmt.Sprintf("i%d.%d", at, w.from), fmt.Sprintf("on%d.%d", at, w.from)
 	body.Inputs, body.Outputs = infos(i, on), infos(on)
-	inputs := []string{g.scalar(fmt.Sprintf("trips%d.%d", at, w.from), int64(1)), ""}
+	inputs := []string{g.constant(fmt.Sprintf("trips%d.%d", at, w.from), ints(1).reshaped()), ""}
 	for k, name := range w.makes {
 		body.Inputs = append(body.Inputs, infos(fmt.Sprintf("%s state %d", i, k))...)
 		body.Outputs = append(body.Outputs, infos(as(name))...)

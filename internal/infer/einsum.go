@@ -35,7 +35,7 @@ func einsum(n *Node) {
 	}
 }
 
-// equation holds the extents of letters, and those of "...".
+// equation holds the extents of the letters and of "...".
 type equation struct {
 	letters map[rune]extent
 	others  []extent

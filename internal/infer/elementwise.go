@@ -125,5 +125,5 @@ func nums(list []int64) []extent {
 	return out
 }
 
-// unknowns returns extents of which nothing is known.
+// unknowns returns n unknown extents.
 func unknowns(n int) []extent { return make([]extent, n) }

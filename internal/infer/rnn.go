@@ -1,7 +1,8 @@
 package infer
 
-// recurrent returns the rule of an LSTM, GRU or RNN with weights of rank 3 in input 2, one axis
-// of which is the hidden size. Output 0 has an entry per step, the others have the last one.
+// recurrent returns the rule of an LSTM, GRU or RNN. The weights in input 2 have rank 3, and
+// their extent along hiddenAxis is the hidden size. Output 0 has an entry per step, the others
+// have the last one.
 func recurrent(hiddenAxis int) rule {
 	return func(n *Node) { n.recurrent(hiddenAxis) }
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/restride/restride/layout"
 )
 
-// rules are those of ONNX's operators, by name.
+// rules has the rules of ONNX's operators, by name.
 var rules = table(map[string]rule{
 	`Abs Acos Acosh Asin Asinh Atan Atanh BitwiseNot Ceil Celu Clip Cos Cosh CumProd CumSum Elu Erf
 	 Exp Floor Gelu GroupNormalization HardSigmoid HardSwish Hardmax InstanceNormalization LRN LeakyRelu Log

@@ -113,7 +113,7 @@ func (w *window) slide(i int, x extent) extent {
 	return count
 }
 
-// spread returns the extent of which slide would make x: that of a transposed convolution.
+// spread is the inverse of slide: it returns the extent that a transposed convolution makes of x.
 func (w *window) spread(i int, x extent) extent {
 	size := w.size(i)
 	switch {
@@ -131,12 +131,8 @@ func (w *window) spread(i int, x extent) extent {
 func convolved(x, weights int, elem func(n *Node) layout.DType) rule {
 	return func(n *Node) {
 		n.setElem(0, elem(n))
-		in, ok := n.shape(x)
+		in, ok := n.images(x)
 		if !ok {
-			return
-		}
-		if len(in) < 3 {
-			n.fail()
 			return
 		}
 		spatial := len(in) - 2
@@ -161,6 +157,17 @@ func convolved(x, weights int, elem func(n *Node) layout.DType) rule {
 	}
 }
 
+// images returns the extents of an input: batch, channels and at least one spatial axis, or with
+// the channels last. Fewer axes are a contradiction.
+func (n *Node) images(i int) ([]extent, bool) {
+	in, ok := n.shape(i)
+	if ok && len(in) < 3 {
+		n.fail()
+		return nil, false
+	}
+	return in, ok
+}
+
 func channelsFirst(s []extent) []extent {
 	return append([]extent{s[0], s[len(s)-1]}, s[1:len(s)-1]...)
 }
@@ -173,12 +180,8 @@ func channelsLast(s []extent) []extent {
 func transposedConv(n *Node) {
 	elem := n.elem(0)
 	n.setElem(0, elem)
-	in, ok := n.shape(0)
+	in, ok := n.images(0)
 	if !ok {
-		return
-	}
-	if len(in) < 3 {
-		n.fail()
 		return
 	}
 	spatial := len(in) - 2
@@ -218,12 +221,8 @@ func pool(last bool) rule {
 			}
 			n.setElem(i, elem)
 		}
-		in, ok := n.shape(0)
+		in, ok := n.images(0)
 		if !ok {
-			return
-		}
-		if len(in) < 3 {
-			n.fail()
 			return
 		}
 		spatial := len(in) - 2

@@ -3,7 +3,7 @@
 //
 //	go run ./run -library libonnxruntime.so -dim batch=1 MODEL.onnx
 //
-// Inputs are random, or those of a folder with input_0.pb, input_1.pb and so on.
+// Inputs are random, or read from the files input_0.pb, input_1.pb and so on in a folder.
 package main
 
 import (
@@ -214,6 +214,9 @@ func newAlone(engine *onnxruntime.Engine, s *tensor.Stream, m *model.Model, inpu
 	graph := *m.Graph
 	graph.Inputs, whole.Graph = inputs, &graph
 	op, err := engine.Group(onnx.Group{Model: &whole, Stream: s})
+	if err == nil && op == nil {
+		err = errors.New("it declines the model")
+	}
 	if err != nil {
 		return nil, err
 	}
