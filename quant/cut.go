@@ -170,6 +170,8 @@ func (w *Weight) ratio(axis, other byte) (n, of int64) {
 		return 1, 1
 	case axis == axisK && other == axisG:
 		return w.Params.Group, 1
+	case axis == axisN && other == axisR:
+		return w.Params.Rows, 1
 	case axis == axisK && other == axisS:
 		return superBlock, 1
 	case axis == axisN && other == axisB:

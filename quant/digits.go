@@ -17,6 +17,7 @@ const (
 	axisS = 's' // blocks of k whose scales share a scale
 	axisB = 'b' // blocks of scales, row by row, that share a scale
 	axisC = 'c' // codes of scales
+	axisR = 'r' // blocks of n with one scale each
 )
 
 // superBlock is the number of k in a block whose scales share a scale, in K-quants.

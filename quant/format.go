@@ -43,7 +43,9 @@ type Format struct {
 	unread     string // why it can be written but not read; "": it can be read
 	codesOnly  bool   // it knows only a weight's codes: other tensors beside them are not its own
 	blocks     string // GGUF's block type for quantised numbers
-	wide       bool   // numbers are float64: integers times a scale, as in numpy
+	// onlyNumbers: no other format has its codes and scales; its weights become numbers.
+	onlyNumbers bool
+	wide        bool // numbers are float64: integers times a scale, as in numpy
 }
 
 // Params are properties of a weight that its tensors do not determine.
@@ -61,7 +63,7 @@ type Params struct {
 	Sorted bool
 	// Table names the numbers that codes represent: "" for themselves, "e2m1", "nf4",
 	// "fp4", "nf4 or fp4" (for bitsandbytes' codes without scales), "iq4nl", "ternary"
-	// (from -1 on), "bytes" (for scales).
+	// (from -1 on), "e4m3", "e5m2", "grid" (of GGUF's IQ1 to IQ3), "bytes" (for scales).
 	Table string
 	// Scale is the scales' type, named as in checkpoints.
 	Scale string
@@ -91,6 +93,10 @@ type details struct {
 	// Batch: there are several matrices (experts).
 	Batch   bool
 	Sidecar sidecar
+	// Rows is the number of n that share a scale; 0: one, or as ScaleAxes says.
+	Rows int64
+	// ScaleAxes are the axes of FP8's scales in the file.
+	ScaleAxes string
 	// Type is the type of codes that are not really codes: elements that a format keeps
 	// without interpreting them.
 	Type string
@@ -103,20 +109,21 @@ const (
 	codes role = iota
 	scales
 	zeros
-	mins             // subtracted from a number times its scale
-	superScales      // of scales
-	superMins        // of mins
-	scaleNumbers     // represented by scales
-	floatZeros       // floating-point numbers subtracted from codes
-	tensorScale      // of all numbers
-	shape            // of the matrix
-	values           // the numbers themselves
-	groups           // of each k
-	sorting          // the k in the order of their groups
-	roleCount    int = iota
+	mins              // subtracted from a number times its scale
+	superScales       // of scales
+	superMins         // of mins
+	scaleNumbers      // represented by scales
+	floatZeros        // floating-point numbers subtracted from codes
+	tensorScale       // of all numbers
+	tensorDivisor     // of all scales
+	shape             // of the matrix
+	values            // the numbers themselves
+	groups            // of each k
+	sorting           // the k in the order of their groups
+	roleCount     int = iota
 )
 
-var roleNames = [roleCount]string{"codes", "scales", "zero points", "minima", "scales of scales", "scales of minima", "numbers of scales", "zero points in floating point", "a scale of the tensor", "a shape", "numbers", "groups", "order of rows"}
+var roleNames = [roleCount]string{"codes", "scales", "zero points", "minima", "scales of scales", "scales of minima", "numbers of scales", "zero points in floating point", "a scale of the tensor", "a divisor of scales", "a shape", "numbers", "groups", "order of rows"}
 
 func (r role) String() string { return roleNames[r] }
 

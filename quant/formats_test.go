@@ -203,27 +203,27 @@ func TestDescribe(t *testing.T) {
 		`{"quant_method":"awq","bits":4,"version":"GEMV"}`: {Bits: 4, Group: 128, Zeros: true},
 		`{"quant_method":"modelopt","quant_algo":"NVFP4"}`: {Group: -1},
 	} {
-		_, p, err := Describe(json.RawMessage(`{"quantization_config":` + text + `}`))
+		d, err := Describe(json.RawMessage(`{"quantization_config":`+text+`}`), nil)
 		require.NoError(t, err, text)
-		assert.Equal(t, want, p, text)
+		assert.Equal(t, want, d.Params, text)
 	}
 	for _, none := range []string{``, `{}`} {
-		f, _, err := Describe(json.RawMessage(none))
+		d, err := Describe(json.RawMessage(none), nil)
 		require.NoError(t, err)
-		assert.Nil(t, f)
+		assert.Nil(t, d.Format)
 	}
 	for text, rule := range map[string]string{
 		`1`:                                "cannot unmarshal",
 		`{"quant_method":"new"}`:           `"new" is not known`,
 		`{"quant_method":"gptq","bits":5}`: "5 bits",
-		`{"quant_method":"gptq","bits":4,"group_size":0}`:                  "group_size is 0",
-		`{"quant_method":"gptq","bits":4,"checkpoint_format":"marlin"}`:    `"marlin"`,
-		`{"quant_method":"gptq","bits":"four"}`:                            "cannot unmarshal",
-		`{"quant_method":"awq","bits":4,"version":"marlin"}`:               "marlin",
-		`{"quant_method":"compressed-tensors","format":"float-quantized"}`: "float-quantized",
-		`{"quant_method":"compressed-tensors","format":"pack-quantized"}`:  "0 config_groups",
+		`{"quant_method":"gptq","bits":4,"group_size":0}`:                                                 "group_size is 0",
+		`{"quant_method":"gptq","bits":4,"checkpoint_format":"marlin"}`:                                   `"marlin"`,
+		`{"quant_method":"gptq","bits":"four"}`:                                                           "cannot unmarshal",
+		`{"quant_method":"awq","bits":4,"version":"marlin"}`:                                              "marlin",
+		`{"quant_method":"compressed-tensors","format":"marlin-24","config_groups":{"g":{"weights":{}}}}`: "marlin-24",
+		`{"quant_method":"compressed-tensors","format":"pack-quantized"}`:                                 "0 config_groups",
 	} {
-		_, _, err := Describe(json.RawMessage(`{"quantization_config":` + text + `}`))
+		_, err := Describe(json.RawMessage(`{"quantization_config":`+text+`}`), nil)
 		require.Error(t, err, text)
 		assert.ErrorContains(t, err, rule)
 	}

@@ -2,8 +2,10 @@ package quant
 
 import (
 	"cmp"
+	"encoding/binary"
 	"errors"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -59,7 +61,7 @@ func (w *Weight) planNumbers(out *Weight) (*Plan, error) {
 	if w.Format.numbers {
 		return nil, f.refuse("the weight has numbers already")
 	}
-	if p.Flat || !w.has(scales) && !w.has(superScales) {
+	if p.Flat || !w.has(scales) && !w.has(superScales) && p.ScaleAxes != unscaled {
 		return nil, f.refuse("codes without scales, or of a matrix whose shape is not known")
 	}
 	if p.Sidecar.Rows > 0 && p.Sidecar.Numbers == "" {
@@ -120,8 +122,13 @@ func plainArrays(w *Weight) (out []array) {
 	}
 	add(codes, lead+"k")
 	ofGroups := lead + "g"
-	if w.Params.Sidecar.ByColumn {
+	switch {
+	case w.Params.Sidecar.ByColumn:
 		ofGroups = "k"
+	case w.Format == fp8:
+		ofGroups = w.Params.scaleOrder()
+	case w.Format == llmInt8:
+		ofGroups = "n"
 	}
 	for _, r := range []role{scales, zeros, mins, floatZeros} {
 		add(r, ofGroups)
@@ -134,6 +141,7 @@ func plainArrays(w *Weight) (out []array) {
 	add(superScales, lead+"s")
 	add(superMins, lead+"s")
 	add(tensorScale, "")
+	add(tensorDivisor, "")
 	add(groups, "k")
 	return out
 }
@@ -345,6 +353,8 @@ func (c *computation) scale(rows, g int64) *tensor.Tensor {
 	switch {
 	case p.Sidecar.Nested:
 		return c.nested(rows, g)
+	case p.Table == "e4m3" || p.Table == "e5m2":
+		return c.ofFloats8(rows, g)
 	case !c.weight.has(scales):
 		return c.of(superScales, layout.Float16, rows, s)
 	case c.weight.has(superScales):
@@ -356,6 +366,12 @@ func (c *computation) scale(rows, g int64) *tensor.Tensor {
 		return c.shaped(c.scaled(x, c.of(superScales, layout.Float16, rows, s, 1), zero), rows, g)
 	}
 	x := c.of(scales, scaleType(p.Scale), rows, g)
+	if p.Table == "of 127" {
+		return c.divided(x, one(c, float32(127)))
+	}
+	if c.weight.has(tensorDivisor) {
+		return c.divided(x, c.of(tensorDivisor, layout.Float32, 1))
+	}
 	if c.weight.has(tensorScale) {
 		return c.scaled(x, c.of(tensorScale, layout.Float32, 1), nil)
 	}
@@ -365,11 +381,53 @@ func (c *computation) scale(rows, g int64) *tensor.Tensor {
 // least returns the number added or subtracted for each group, nil if there is none.
 func (c *computation) least(rows, g int64) *tensor.Tensor {
 	if !c.weight.has(superMins) {
-		return c.of(mins, layout.Float16, rows, g)
+		return c.of(mins, dtypeOf(c.weight.Params.Scale), rows, g)
 	}
 	s := c.weight.ext[axisS]
 	x := c.of(mins, wholeOf(c.weight.bits(mins), false), rows, s, g/s)
 	return c.shaped(c.scaled(x, c.of(superMins, layout.Float16, rows, s, 1), nil), rows, g)
+}
+
+// ofFloats8 returns FP8's scales for each row and group of k: rows that share one have copies.
+func (c *computation) ofFloats8(rows, g int64) *tensor.Tensor {
+	p := c.weight.Params
+	of := func(dims ...int64) *tensor.Tensor { return c.of(scales, scaleType(p.Scale), dims...) }
+	switch p.scaleOrder() {
+	case unscaled:
+		return one(c, float32(1))
+	case "":
+		return of(1)
+	case "r g":
+		index := make([]int32, rows)
+		for i := range index {
+			index[i] = int32(int64(i) / p.Rows)
+		}
+		x, at := of(c.weight.ext[axisR], g), c.keep(tensor.FromSlice(c.stream, index, rows))
+		if c.err != nil {
+			return nil
+		}
+		return c.keep(x.Gather(0, at, layout.OutOfRangeError))
+	}
+	return of(rows, g)
+}
+
+// divided returns scales divided by a number. Division is not a device's operation: the host
+// divides the scales.
+func (c *computation) divided(x, by *tensor.Tensor) *tensor.Tensor {
+	x = c.rounded(x, layout.Float32)
+	if c.err != nil {
+		return nil
+	}
+	b, err := x.Bytes()
+	d, e := by.Bytes()
+	if c.keep(nil, errors.Join(err, e)); c.err != nil {
+		return nil
+	}
+	all, of := make([]float32, len(b)/4), math.Float32frombits(binary.LittleEndian.Uint32(d))
+	for i := range all {
+		all[i] = math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:])) / of
+	}
+	return c.keep(tensor.FromSlice(c.stream, all, x.Shape()...))
 }
 
 func (c *computation) shaped(x *tensor.Tensor, dims ...int64) *tensor.Tensor {
@@ -408,6 +466,8 @@ func (p Params) zero(hasMins bool) int64 {
 	switch {
 	case p.Table == "ternary":
 		return 1
+	case p.Table == "of 127":
+		return 128
 	case p.Table != "" || p.Signed || hasMins:
 		return 0
 	}
@@ -416,8 +476,13 @@ func (p Params) zero(hasMins bool) int64 {
 
 // codeType is the type of codes in plain order.
 func (p Params) codeType() layout.DType {
-	if p.Table == "e2m1" {
+	switch p.Table {
+	case "e2m1":
 		return layout.Float4E2M1
+	case "e4m3":
+		return layout.Float8E4M3FN
+	case "e5m2":
+		return layout.Float8E5M2
 	}
 	return wholeOf(p.Bits, p.Signed)
 }

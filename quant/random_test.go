@@ -135,6 +135,9 @@ func padded(w *Weight, f *Format) bool {
 	if f == matMulNBits && w.Params.Group > 0 && w.ext[axisK]%w.Params.Group != 0 {
 		return true
 	}
+	if f == compressedTensors && w.ext[axisK]*w.Params.Bits%32 != 0 { // weight_shape says it, which is not read here
+		return true
+	}
 	return f == tiles128x4 || (f == tritonBlackwell || f == tritonHopper) && (w.ext[axisN]%128 != 0 || w.ext[axisK]%4 != 0)
 }
 

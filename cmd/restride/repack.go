@@ -72,16 +72,18 @@ type repack struct {
 	dryRun             bool
 	json               bool
 
-	target  *quant.Format
-	source  *checkpoint.Checkpoint
-	known   *described
-	from    *quant.Format
-	part    part
-	weights []*weight
-	left    int            // weights that --only does not match
-	leftOut []string       // keys of metadata that the output cannot contain
-	files   []*outFile     // all files, including other parts' files
-	config  map[string]any // nil: records describe the weights
+	target     *quant.Format
+	source     *checkpoint.Checkpoint
+	known      *described
+	from       *quant.Format
+	part       part
+	weights    []*weight
+	left       int            // weights that --only does not match
+	companions []string       // files that come along into a folder
+	leftOut    []string       // keys of metadata that the output cannot contain
+	notes      []string       // what the source has that nothing uses
+	files      []*outFile     // all files, including other parts' files
+	config     map[string]any // nil: records describe the weights
 	// configText is the output's config.json; nil: there is none.
 	configText json.RawMessage
 	begun      []string // files that this run has begun, including partial ones

@@ -42,7 +42,8 @@ func (r *repack) keepMetadata(h *checkpoint.Header, from *checkpoint.File) error
 	for _, e := range from.Metadata {
 		text, isText := e.Value.Text()
 		switch {
-		case e.Key == sourceKey || e.Key == configKey || e.Key == recordKey || e.Key == typesKey || strings.HasPrefix(e.Key, "split."):
+		case e.Key == sourceKey || e.Key == configKey || e.Key == recordKey || e.Key == typesKey || strings.HasPrefix(e.Key, "split."),
+			e.Key == libraryKey && h.Format == checkpoint.GGUF:
 			continue
 		case h.Format == checkpoint.GGUF && types[e.Key] != "":
 			v, err := checkpoint.ValueFromJSON(types[e.Key], text)

@@ -52,21 +52,25 @@ func (r *repack) plan() error {
 		}
 		match = e.MatchString
 	}
-	weights, rest, err := known.find(all, match)
+	found, err := known.find(all, match)
 	if err != nil {
 		return err
 	}
-	if len(weights) == 0 {
-		return layout.Errorf(layout.ErrInvalid, "repack", "%s has no weights of format %s", quote.Path(r.source.Path), r.from.Name)
+	if len(found.refused) > 0 {
+		return stopped(found)
 	}
+	if len(found.weights) == 0 {
+		return layout.Errorf(layout.ErrInvalid, "repack", "%s has no weights of format %s", quote.Path(r.source.Path), known.name())
+	}
+	r.notes = sourceNotes(r.source, known, found)
 	if r.only != "" {
-		every, _, err := known.find(all, func(string) bool { return true })
+		every, err := known.find(all, func(string) bool { return true })
 		if err != nil {
 			return err
 		}
-		r.left = len(every) - len(weights)
+		r.left = len(every.weights) + len(every.refused) - len(found.weights)
 	}
-	for _, w := range weights {
+	for _, w := range found.weights {
 		p, err := w.Plan(r.target)
 		if err != nil {
 			return fmt.Errorf("%s: %w", quote.Plain(w.Name), err)
@@ -79,7 +83,16 @@ func (r *repack) plan() error {
 			return err
 		}
 	}
-	return r.prepare(rest)
+	return r.prepare(found.rest)
+}
+
+// stopped is the error for weights that cannot be opened.
+func stopped(f found) error {
+	err := f.refused[0].Err
+	if n := len(f.weights); n > 0 {
+		err = fmt.Errorf("%w (%d others can be opened: --only converts those that it names alone)", err, n)
+	}
+	return err
 }
 
 // fileFormat returns the format according to a file's name, or 0.
@@ -212,7 +225,36 @@ func (r *repack) describeFile(f *outFile, number int, source string) error {
 	if err := r.keepMetadata(h, from); err != nil {
 		return err
 	}
-	return r.addMetadata(f, number, source)
+	if err := r.addMetadata(f, number, source); err != nil {
+		return err
+	}
+	r.setLibrary(h)
+	return nil
+}
+
+// libraryKey is the metadata of a safetensors file with the library that it is for. Loaders refuse
+// metadata without it.
+const libraryKey = "format"
+
+// setLibrary sets the library of a safetensors file that has metadata: PyTorch's, or MLX's for its
+// formats.
+func (r *repack) setLibrary(h *checkpoint.Header) {
+	if h.Format != checkpoint.Safetensors || len(h.Metadata) == 0 {
+		return
+	}
+	library := "pt"
+	if strings.HasPrefix(r.to, "mlx") {
+		library = "mlx"
+	}
+	for i, e := range h.Metadata {
+		if e.Key == libraryKey {
+			if text, _ := e.Value.Text(); (text == "mlx") != (library == "mlx") {
+				h.Metadata[i].Value = checkpoint.ValueOf(library)
+			}
+			return
+		}
+	}
+	h.Metadata = append(h.Metadata, checkpoint.Entry{Key: libraryKey, Value: checkpoint.ValueOf(library)})
 }
 
 // addMetadata adds a file's new metadata.
@@ -272,7 +314,7 @@ func (r *repack) commonConfig() map[string]any {
 // identity identifies everything that a file depends on.
 func (r *repack) identity() (string, error) {
 	sum := sha256.New()
-	fmt.Fprintln(sum, recordKey, r.from.Name, r.to, r.only, r.said.bits, r.said.group, len(r.files), string(r.source.Config))
+	fmt.Fprintln(sum, recordKey, r.known.name(), r.to, r.only, r.said.bits, r.said.group, len(r.files), string(r.source.Config))
 	for _, f := range r.source.Files {
 		info, err := os.Stat(f.Path)
 		if err != nil {

@@ -21,7 +21,14 @@ func (r *repack) prepare(rest []quant.Tensor) error {
 	if err != nil {
 		return err
 	}
-	r.config = r.commonConfig()
+	if r.folder() {
+		if r.companions, err = companions(r.source); err != nil {
+			return err
+		}
+	}
+	if r.config = r.commonConfig(); r.config != nil {
+		r.known.modules().Unquantised(r.config, unquantised(rest))
+	}
 	unlike, err := r.describeFiles(source)
 	// If shapes and one configuration are not enough, use records.
 	if err == nil && unlike != nil && r.config != nil {
@@ -91,11 +98,11 @@ func (r *repack) readBack() error {
 	if err != nil {
 		return unlike("", err.Error())
 	}
-	found, _, err := known.find(all, func(string) bool { return true })
+	found, err := known.all(all)
 	if err != nil {
 		return unlike("", err.Error())
 	}
-	return r.compare(some, found)
+	return r.compare(some, found.weights)
 }
 
 // sample returns a weight of each kind, and the weights with additional tensors.

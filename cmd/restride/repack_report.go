@@ -30,6 +30,8 @@ type repackReport struct {
 	Memory  int64   `json:"memory"` // largest amount at a time
 	// LeftOut are the keys of metadata that the output cannot contain.
 	LeftOut []string `json:"metadata_left_out,omitempty"`
+	// Notes are what the source has that nothing uses.
+	Notes   []string `json:"notes,omitempty"`
 	Seconds float64  `json:"seconds,omitempty"`
 }
 
@@ -53,8 +55,8 @@ type weightReport struct {
 
 func (r *repack) report() repackReport {
 	out := repackReport{
-		Output: r.output, From: r.from.Name, To: r.to, Device: r.stream.Device().Info().ID(), Shard: r.shard, DryRun: r.dryRun,
-		Memory: r.memory.need, LeftOut: r.leftOut, Files: []string{}, Weights: []weightReport{},
+		Output: r.output, From: r.known.name(), To: r.to, Device: r.stream.Device().Info().ID(), Shard: r.shard, DryRun: r.dryRun,
+		Memory: r.memory.need, LeftOut: r.leftOut, Notes: r.notes, Files: []string{}, Weights: []weightReport{},
 	}
 	for _, f := range r.mine() {
 		out.Files = append(out.Files, f.path)
@@ -126,10 +128,14 @@ func (r repackReporter) preview() error {
 	return r.tellBack()
 }
 
-// tellLeftOut names the metadata that the output cannot contain.
+// tellLeftOut names the metadata that the output cannot contain, and what the source has that
+// nothing uses.
 func (r repackReporter) tellLeftOut() {
 	if len(r.leftOut) > 0 {
 		fmt.Fprintf(r.out, "metadata left out: %s\n", quote.Plain(strings.Join(r.leftOut, ", ")))
+	}
+	for _, n := range r.notes {
+		fmt.Fprintln(r.out, n)
 	}
 }
 

@@ -53,6 +53,7 @@ type inspected struct {
 		Name    string
 		Becomes map[string]struct{ Verdict, Refused string }
 	}
+	Refused []struct{ Name string } // weights that cannot be opened
 }
 
 func (t *weightsTry) try() error {
@@ -107,7 +108,7 @@ func (i inspected) becomes(format string) (can, of int) {
 			can++
 		}
 	}
-	return can, len(i.Weights)
+	return can, len(i.Weights) + len(i.Refused)
 }
 
 // run runs the command, and records it.
