@@ -127,6 +127,9 @@ func memory(from, to *Weight, sorted bool) (sum int64) {
 	case !to.Format.numbers:
 		return sum
 	}
+	if from.Params.Table == gridTable {
+		add(16 * from.ext[axisK] * from.ext[axisN] * max(1, from.ext[axisE])) // magnitudes and signs
+	}
 	count := int64(0) // of codes
 	for _, a := range plainArrays(from) {
 		add(a.plainBytes(from.ext))

@@ -172,6 +172,10 @@ func (w *Weight) ratio(axis, other byte) (n, of int64) {
 		return w.Params.Group, 1
 	case axis == axisN && other == axisR:
 		return w.Params.Rows, 1
+	case axis == axisK && other == axisJ:
+		return gridTypes[w.Params.Blocks].size, 1
+	case axis == axisK && other == axisQ:
+		return 8, 1
 	case axis == axisK && other == axisS:
 		return superBlock, 1
 	case axis == axisN && other == axisB:

@@ -116,6 +116,9 @@ const (
 	floatZeros        // floating-point numbers subtracted from codes
 	tensorScale       // of all numbers
 	tensorDivisor     // of all scales
+	gridIndex         // of magnitudes in a grid
+	signIndex         // of the signs of 8 numbers
+	deltas            // the signs of what is added to numbers of a grid
 	shape             // of the matrix
 	values            // the numbers themselves
 	groups            // of each k
@@ -123,7 +126,7 @@ const (
 	roleCount     int = iota
 )
 
-var roleNames = [roleCount]string{"codes", "scales", "zero points", "minima", "scales of scales", "scales of minima", "numbers of scales", "zero points in floating point", "a scale of the tensor", "a divisor of scales", "a shape", "numbers", "groups", "order of rows"}
+var roleNames = [roleCount]string{"codes", "scales", "zero points", "minima", "scales of scales", "scales of minima", "numbers of scales", "zero points in floating point", "a scale of the tensor", "a divisor of scales", "indices of a grid", "signs", "signs of offsets", "a shape", "numbers", "groups", "order of rows"}
 
 func (r role) String() string { return roleNames[r] }
 
@@ -165,6 +168,9 @@ func inBlocks(typ, lead string, group int64, slots ...slot) array {
 			s.rows = fmt.Sprintf("%s k/%d", lead, t.Block)
 		case superScales, superMins:
 			s.rows = fmt.Sprintf("%s s", lead)
+		}
+		if rows, ok := gridRows(s.role, typ, lead); ok {
+			s.rows = rows
 		}
 	}
 	return a

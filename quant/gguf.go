@@ -2,7 +2,9 @@ package quant
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
+	"sync"
 
 	"github.com/restride/restride/internal/quote"
 	"github.com/restride/restride/layout"
@@ -64,10 +66,13 @@ func trits() (out []slot) {
 }
 
 // ggufOrder lists the block types in display order.
-var ggufOrder = []string{"Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K", "IQ4_NL", "IQ4_XS", "TQ1_0", "TQ2_0", "MXFP4", "NVFP4"}
+var ggufOrder = []string{"Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K", "IQ4_NL", "IQ4_XS", "TQ1_0", "TQ2_0", "MXFP4", "NVFP4",
+	"IQ2_XXS", "IQ2_XS", "IQ2_S", "IQ3_XXS", "IQ3_S", "IQ1_S", "IQ1_M"}
 
 // ggufBlocks returns the contents of block types that are copies of bits.
-func ggufBlocks() map[string]block {
+var ggufBlocks = sync.OnceValue(makeBlocks)
+
+func makeBlocks() map[string]block {
 	half := func(bits int64) Params { return Params{Bits: bits, Group: 32, Scale: "F16"} }
 	withMins := func(p Params) Params {
 		p.Mins = true
@@ -78,7 +83,7 @@ func ggufBlocks() map[string]block {
 		return p
 	}
 	super := func(bits, group int64) Params { return Params{Bits: bits, Group: group} }
-	return map[string]block{
+	all := map[string]block{
 		"Q4_0":   {half(4), []slot{at(0, scales, "", 16, 0, 16), at(16, codes, halves, 4, 0, 4)}},
 		"Q4_1":   {withMins(half(4)), []slot{at(0, scales, "", 16, 0, 16), at(16, mins, "", 16, 0, 16), at(32, codes, halves, 4, 0, 4)}},
 		"Q5_0":   {half(5), []slot{at(0, scales, "", 16, 0, 16), at(16, codes, "k%32", 1, 4, 1), at(48, codes, halves, 4, 0, 4)}},
@@ -104,6 +109,8 @@ func ggufBlocks() map[string]block {
 		"TQ1_0": {Params{Bits: 2, Group: 256, Table: "ternary"}, append(trits(), at(416, superScales, "", 16, 0, 16))},
 		"TQ2_0": {Params{Bits: 2, Group: 256, Table: "ternary"}, []slot{at(0, codes, runsOf2, 2, 0, 2), at(512, superScales, "", 16, 0, 16)}},
 	}
+	maps.Copy(all, gridBlocks())
+	return all
 }
 
 func withZeros(p Params) string {
@@ -140,7 +147,7 @@ var gguf = &Format{
 	Name:     "gguf",
 	anyCodes: true,
 	signs:    true,
-	About:    "ggml's blocks: Q4_0 to Q8_0, Q2_K to Q6_K, IQ4_NL, IQ4_XS, TQ1_0, TQ2_0, MXFP4, NVFP4",
+	About:    "ggml's blocks: Q4_0 to Q8_0, Q2_K to Q6_K, IQ1_S to IQ4_XS, TQ1_0, TQ2_0, MXFP4, NVFP4",
 	suffix:   ".weight",
 	arrays: func(p Params) []array {
 		b := ggufBlocks()[p.Blocks]
@@ -166,7 +173,7 @@ var gguf = &Format{
 	accept: func(f *Format, p Params, ext extents) (Params, error) {
 		for _, typ := range ggufOrder {
 			q := ggufBlocks()[typ].params
-			if typ == "TQ1_0" {
+			if typ == "TQ1_0" || q.Table == gridTable {
 				continue // several numbers share a byte
 			}
 			if q.Scale == "" && p.Scale == "" && p.Blocks == typ {

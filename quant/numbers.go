@@ -113,6 +113,9 @@ func plainArrays(w *Weight) (out []array) {
 			for pitch < bits {
 				pitch *= 2
 			}
+			if r == gridIndex || r == signIndex {
+				pitch = 32 // of an index
+			}
 			a := array{unwritten + r.String(), "U8", order, pitch, []slot{{role: r, order: order, pitch: pitch, bits: bits}}}
 			if r == codes {
 				a = signed(a, w.Params)
@@ -121,6 +124,13 @@ func plainArrays(w *Weight) (out []array) {
 		}
 	}
 	add(codes, lead+"k")
+	add(gridIndex, lead+"j")
+	add(signIndex, lead+"q")
+	if w.Params.Blocks == "IQ1_S" {
+		add(deltas, lead+"g")
+	} else {
+		add(deltas, lead+"q")
+	}
 	ofGroups := lead + "g"
 	switch {
 	case w.Params.Sidecar.ByColumn:
@@ -231,8 +241,11 @@ func (c *computation) run(dst *tensor.Tensor, to layout.DType) error {
 	if rows == 0 || k == 0 {
 		return nil
 	}
-	if p.Sidecar.Rows > 0 {
+	switch {
+	case p.Sidecar.Rows > 0:
 		return c.runColumns(dst, to, p.Sidecar.Rows, k)
+	case p.Table == gridTable:
+		return c.runGrid(dst, to, rows, k)
 	}
 	g, blocks := max(1, ext[axisG]), tensor.Blocks{Axis: 1, Size: cmp.Or(p.Group, k)}
 	scale, least := c.scale(rows, g), c.least(rows, g)

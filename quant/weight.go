@@ -258,6 +258,9 @@ func (e extents) group(p Params) {
 	if p.Rows > 0 {
 		e[axisR] = (e[axisN] + p.Rows - 1) / p.Rows
 	}
+	if g, ok := gridTypes[p.Blocks]; ok {
+		e[axisJ], e[axisQ] = k/g.size, k/8
+	}
 	e[axisS] = (k + superBlock - 1) / superBlock
 	if p.Sidecar.Nested {
 		e[axisB] = (e[axisN]*e[axisG] + nestedBlock - 1) / nestedBlock
