@@ -130,6 +130,9 @@ func memory(from, to *Weight, sorted bool) (sum int64) {
 	if from.Params.Table == gridTable {
 		add(16 * from.ext[axisK] * from.ext[axisN] * max(1, from.ext[axisE])) // magnitudes and signs
 	}
+	if to.Params.Transposed {
+		add(to.Tensors[0].bytes(to.arrays[0])) // the results before they are transposed
+	}
 	count := int64(0) // of codes
 	for _, a := range plainArrays(from) {
 		add(a.plainBytes(from.ext))

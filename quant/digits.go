@@ -10,6 +10,7 @@ import (
 
 // Axes of weights. Layouts other than matrices have their own letters.
 const (
+	axisU = 'u' // batches of matrices
 	axisE = 'e' // matrices: experts
 	axisN = 'n' // outputs
 	axisK = 'k' // inputs, over which a product is summed

@@ -2,6 +2,7 @@ package quant
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/restride/restride/checkpoint"
@@ -93,6 +94,14 @@ type details struct {
 	// Batch: there are several matrices (experts).
 	Batch   bool
 	Sidecar sidecar
+	// Transposed: numbers lie with n innermost.
+	Transposed bool
+	// Rank is the number of axes of a GGUF tensor that is not a matrix, or a batch of these; 0:
+	// as Batch says.
+	Rank int64
+	// Head is the number of rows of an attention head that llama.cpp stores in another order: a
+	// row of the first half, then one of the second; 0: rows are in order.
+	Head int64
 	// Rows is the number of n that share a scale; 0: one, or as ScaleAxes says.
 	Rows int64
 	// ScaleAxes are the axes of FP8's scales in the file.
@@ -158,10 +167,10 @@ func inBlocks(typ, lead string, group int64, slots ...slot) array {
 	if err != nil {
 		panic(err) // a constant of this package
 	}
-	a := array{".weight", typ, fmt.Sprintf("%s k/%d", lead, t.Block), 8 * t.BlockBytes, slots}
+	a := array{".weight", typ, fmt.Sprintf("%s k/%d", lead, t.Block), 8 * t.BlockBytes, slices.Clone(slots)}
 	lead = strings.ReplaceAll(lead, "|", " ")
-	for i := range slots {
-		s := &slots[i]
+	for i := range a.slots {
+		s := &a.slots[i]
 		s.block, s.rows = a.bits, fmt.Sprintf("%s g/%d", lead, t.Block/group)
 		switch s.role {
 		case codes:

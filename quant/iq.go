@@ -49,7 +49,7 @@ var (
 // gridBlocks are the contents of blocks of 256 elements.
 func gridBlocks() map[string]block {
 	of := func(typ string, slots ...slot) block {
-		return block{Params{Bits: 8, Group: gridTypes[typ].group, Table: gridTable}, slots}
+		return block{params: Params{Bits: 8, Group: gridTypes[typ].group, Table: gridTable}, slots: slots}
 	}
 	d := at(0, superScales, "", 16, 0, 16)
 	return map[string]block{

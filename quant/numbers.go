@@ -24,9 +24,9 @@ func numbers(name, about, typ string) *Format {
 		anyCodes: true,
 		numbers:  true,
 		arrays: func(p Params) []array {
-			order := "n | k"
-			if p.Batch {
-				order = "e | n | k"
+			order := ggufLead(p) + " k"
+			if p.Transposed {
+				order = "e | k | n"
 			}
 			return []array{dense(values, ".weight", p.Type, order, bitsOf(p.Type))}
 		},
@@ -73,9 +73,11 @@ func (w *Weight) planNumbers(out *Weight) (*Plan, error) {
 			out.Params.Type = "F64"
 		}
 	}
+	// Transformers has experts as [E, in, out]; the numbers themselves lie as their codes do.
+	out.Params.Transposed = strings.HasPrefix(w.Format.suffix, "_") && f != floats
 	a := f.arrays(out.Params)[0]
-	if strings.HasPrefix(w.Format.suffix, "_") {
-		a.suffix = "" // the codes' name is the matrix's name with a suffix
+	if suffix := w.arrays[0].suffix; suffix == "" || strings.HasPrefix(suffix, "_") {
+		a.suffix = "" // the codes' name is the matrix's name with a suffix, or that name
 	}
 	out.ext = maps.Clone(w.ext)
 	if p.Sidecar.Rows > 0 {
@@ -102,10 +104,9 @@ var plain = &Format{Name: "numbers", anyCodes: true}
 
 // plainArrays returns the arrays of a weight in plain order.
 func plainArrays(w *Weight) (out []array) {
-	lead := "n "
-	if w.Params.Batch {
-		lead = "e n "
-	}
+	straight := w.Params
+	straight.Head = 0
+	lead := strings.ReplaceAll(ggufLead(straight), "|", " ")
 	add := func(r role, order string) {
 		if w.has(r) && (r != zeros || w.Params.Zeros) {
 			bits := w.bits(r)
@@ -170,7 +171,12 @@ func (p *Plan) runNumbers(s *tensor.Stream, src Memory, at int64) (dst Memory, e
 		return nil, err
 	}
 	dst = Memory{t.Name: out}
-	if err = c.run(out, dtypeOf(t.Type)); err != nil {
+	if p.To.Params.Transposed {
+		err = c.runTransposed(out, dtypeOf(t.Type))
+	} else {
+		err = c.run(out, dtypeOf(t.Type))
+	}
+	if err != nil {
 		return nil, errors.Join(err, dst.Release())
 	}
 	return dst, nil
@@ -232,11 +238,39 @@ func one[T layout.Element](c *computation, n T) *tensor.Tensor {
 	return c.keep(tensor.FromSlice(c.stream, []T{n}, 1))
 }
 
+// runTransposed computes numbers of which n is innermost.
+func (c *computation) runTransposed(dst *tensor.Tensor, to layout.DType) error {
+	ext := c.weight.ext
+	e, rows, k := ext[axisE], ext[axisN], ext[axisK]
+	x := c.keep(tensor.Empty(c.stream, layout.Uint8, dst.Count()))
+	if c.err != nil {
+		return c.err
+	}
+	if err := c.run(x, to); err != nil {
+		return err
+	}
+	view := func(of *tensor.Tensor, strides ...int64) *tensor.Tensor {
+		l, err := layout.Strided([]int64{e, rows, k}, strides, 0)
+		if err != nil {
+			return c.keep(nil, err)
+		}
+		return c.keep(tensor.BorrowBuffer(c.stream, of.Buffer(), to, l))
+	}
+	from, out := view(x, rows*k, k, 1), view(dst, rows*k, 1, rows)
+	if c.err != nil {
+		return c.err
+	}
+	return out.CopyFrom(from)
+}
+
 func (c *computation) run(dst *tensor.Tensor, to layout.DType) error {
 	p, ext := c.weight.Params, c.weight.ext
 	rows, k := ext[axisN], ext[axisK]
 	if p.Batch {
 		rows *= ext[axisE]
+	}
+	if p.Rank == 4 {
+		rows *= ext[axisU]
 	}
 	if rows == 0 || k == 0 {
 		return nil

@@ -51,7 +51,7 @@ func (w *Weight) Plan(to *Format) (*Plan, error) {
 	if w.Format.numbers && !to.numbers && to.blocks == "" {
 		return nil, to.refuse("the weight has numbers, no codes; numbers become %s, %s and %s", q40.Name, q80.Name, mxfp4.Name)
 	}
-	if (w.Format.onlyNumbers || w.Params.Table == gridTable || w.Params.Sidecar.Outputs > 0) && !to.numbers {
+	if (w.Format.onlyNumbers || w.Params.Table == gridTable || w.Params.Sidecar.Outputs > 0 || w.Params.Rank == 1 && to != gguf) && !to.numbers {
 		return nil, to.refuse("only %s has these codes and scales; they become numbers (%s)", w.Format.Name, floats.Name)
 	}
 	if w.Params.Sidecar.Nested && !to.numbers {
@@ -187,6 +187,9 @@ func (p *Plan) add(a array) error {
 		return err
 	}
 	r := a.slots[0].role
+	if w.Format == gguf && out.Format == gguf {
+		a.suffix = w.arrays[index].suffix
+	}
 	if have := w.suffix(r); have != "" && out.Format.keepsName(r, have) {
 		a.suffix = have
 	}

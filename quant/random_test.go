@@ -49,7 +49,7 @@ func randomWeight(t *testing.T, rng *rand.Rand) (*Weight, map[string][]byte) {
 	}
 	var all []Tensor
 	for i, x := range tensorsIf(f, p, ext) {
-		if a := f.arrays(p)[i]; a.has(zeros) && !p.Zeros || a.has(scales) && !a.has(codes) && p.Scale == "" || x.Type == "" {
+		if a := f.arrays(p)[i]; a.has(zeros) && !p.Zeros || a.has(scales) && !a.has(codes) && !a.has(superScales) && p.Scale == "" || x.Type == "" {
 			continue
 		}
 		all = append(all, x)

@@ -206,7 +206,10 @@ func (w *Weight) collect(names map[role]string, lookup func(string) (Tensor, boo
 	for i := range arrays {
 		a := arrays[i]
 		suffix, ok := names[a.slots[0].role]
-		if !ok {
+		switch {
+		case i == 0:
+			suffix = names[codes] // also of blocks, which begin with something else
+		case !ok:
 			suffix = a.suffix
 		}
 		a.suffix = suffix
