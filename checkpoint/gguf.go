@@ -19,6 +19,8 @@ const (
 	alignmentKey     = "general.alignment"
 	defaultAlignment = 32
 	maxAlignment     = 1 << 20
+	// maxNameGGUF is ggml's limit for the names of tensors.
+	maxNameGGUF = 63
 	// maxNesting is the maximum nesting depth of arrays.
 	maxNesting = 4
 )
@@ -256,6 +258,9 @@ func (h *Header) appendGGUF(b []byte) ([]byte, error) {
 	}
 	from := int64(0)
 	for _, t := range h.Tensors {
+		if len(t.Name) > maxNameGGUF {
+			return nil, h.invalid("the name of tensor %s has %d bytes; llama.cpp reads names of at most %d", quote.Name(t.Name), len(t.Name), maxNameGGUF)
+		}
 		text(t.Name)
 		b = binary.LittleEndian.AppendUint32(b, uint32(len(t.Dims)))
 		for _, n := range slices.Backward(t.Dims) {

@@ -121,6 +121,9 @@ func (p *Plan) largest(c cut, bytes int64) int64 {
 // of every tensor then has whole bytes that it shares with no other piece. 0: the axis
 // cannot be cut.
 func (p *Plan) unit(axis byte) int64 {
+	if p.carry != nil {
+		return 0
+	}
 	extent := p.From.ext[axis]
 	if extent == 0 || extent > 1<<50 { // so that sums of two do not overflow
 		return 0

@@ -3,7 +3,6 @@ package quant
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"sync"
 
@@ -122,29 +121,6 @@ func withZeros(p Params) string {
 		return " and zero points"
 	}
 	return ""
-}
-
-// llama.cpp's counterparts of Transformers' names.
-var (
-	expertNames = regexp.MustCompile(`^model\.layers\.([0-9]+)\.mlp\.experts\.(gate|up|down)_proj$`)
-	blockNames  = regexp.MustCompile(`^blk\.([0-9]+)\.ffn_(gate|up|down)_exps$`)
-	layerNames  = regexp.MustCompile(`^model\.layers\.([0-9]+)\.(.*)$`)
-	partNames   = map[string]string{
-		"self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v", "self_attn.o_proj": "attn_output",
-		"mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up", "mlp.down_proj": "ffn_down",
-	}
-	otherNames = map[string]string{"model.embed_tokens": "token_embd", "lm_head": "output"}
-)
-
-// ggufName returns a weight's name in GGUF; unknown names stay.
-func ggufName(name string) string {
-	if m := layerNames.FindStringSubmatch(name); m != nil && partNames[m[2]] != "" {
-		return "blk." + m[1] + "." + partNames[m[2]]
-	}
-	if other := otherNames[name]; other != "" {
-		return other
-	}
-	return expertNames.ReplaceAllString(name, "blk.$1.ffn_${2}_exps")
 }
 
 // ggufLead are the axes outside k.

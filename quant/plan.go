@@ -25,8 +25,10 @@ type Plan struct {
 	// nothing is computed.
 	plain *Plan
 	// of is the plan that this one is a piece of; nil: none.
-	of   *Plan
-	back back
+	of *Plan
+	// carry is the view that is converted; nil: the plan is of a weight.
+	carry *carrying
+	back  back
 }
 
 // fill is an array whose numbers the source does not have.
@@ -65,6 +67,9 @@ func (w *Weight) Plan(to *Format) (*Plan, error) {
 	}
 	have := w.Params
 	have.ZeroLess = false // only gptq-v1 keeps it
+	if to.written() == gguf {
+		have.Head = w.Heads
+	}
 	params, err := to.accept(to, have, w.ext)
 	if err != nil {
 		return nil, err

@@ -22,7 +22,7 @@ func (p *Plan) Target(w *Weight) *Weight {
 // Kind identifies everything that plans of the weight depend on except its name: two
 // weights of one kind have the same plans, apart from names.
 func (w *Weight) Kind() string {
-	key := fmt.Sprint(w.Format.Name, w.Params, w.ext, w.unordered, len(w.Sidecars))
+	key := fmt.Sprint(w.Format.Name, w.Params, w.ext, w.unordered, w.Heads, w.Partial, len(w.Sidecars))
 	for i, t := range w.Tensors {
 		key += fmt.Sprint(" ", w.arrays[i].suffix, t.Type, t.Dims)
 	}

@@ -33,6 +33,12 @@ type Weight struct {
 	// numbers is not known.
 	Beside []Tensor
 
+	// Heads, if not 0, is the number of rows of an attention head that GGUF stores in another
+	// order (see Head).
+	Heads int64
+	// Partial: the weight is a part of its tensors, or several other weights (see Parts, Stack).
+	Partial bool
+
 	offset float32 // of scales that are codes
 	// unordered: the groups of k are in no order. It is unknown for a weight whose tensors
 	// have no content.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/restride/restride/device/budget"
 	"github.com/restride/restride/internal/quote"
@@ -57,7 +58,7 @@ func (r *repack) tryCut(most int64, depth int) (m memory, least bool, err error)
 	m.depth, least = depth, true
 	results, between := int64(0), int64(0)
 	for _, f := range r.mine() {
-		for _, w := range f.weights {
+		for _, w := range slices.Concat(f.weights, f.carried) {
 			if len(w.views) == len(w.To.Tensors) && (!r.verify || w.back != nil) {
 				continue // copied from file to file
 			}

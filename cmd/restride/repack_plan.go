@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/restride/restride/checkpoint"
@@ -32,8 +33,9 @@ type outFile struct {
 	path    string
 	header  checkpoint.Header
 	weights []*weight
-	rest    []quant.Tensor // unchanged from the source
-	bytes   int64          // total of its tensors
+	carried []*weight // tensors that are converted, and not weights
+	rest    []kept    // unchanged from the source
+	bytes   int64     // total of its tensors
 }
 
 // plan decides what each tensor becomes, and in which file.
@@ -70,7 +72,7 @@ func (r *repack) plan() error {
 		}
 		r.left = len(every.weights) + len(every.refused) - len(found.weights)
 	}
-	for _, w := range found.weights {
+	for _, w := range r.forTarget(found.weights) {
 		p, err := w.Plan(r.target)
 		if err != nil {
 			return fmt.Errorf("%s: %w", quote.Plain(w.Name), err)
@@ -83,7 +85,11 @@ func (r *repack) plan() error {
 			return err
 		}
 	}
-	return r.prepare(found.rest)
+	if err := r.prepare(found.rest); err != nil {
+		return err
+	}
+	r.tellLlama()
+	return nil
 }
 
 // stopped is the error for weights that cannot be opened.
@@ -145,21 +151,27 @@ func (r *repack) lay() error {
 
 // share assigns weights and other tensors to files: as in the source's files or, if the files
 // differ from these, in the source's order, with about the same number of bytes in each file.
-func (r *repack) share(rest []quant.Tensor) {
-	position := make(map[string]int, len(r.source.Tensors))
+func (r *repack) share(rest []kept) {
+	position := make(map[string]int32, len(r.source.Tensors))
 	for i, t := range r.source.Tensors {
-		position[t.Name] = i
+		position[t.Name] = int32(i)
 	}
 	// A weight goes with its first tensor; all its bytes count there.
-	weights, others := map[int]*weight{}, map[int]quant.Tensor{}
+	weights, carried, others := map[int32][]*weight{}, map[int32][]*weight{}, map[int32]kept{}
 	bytes, all := make([]int64, len(r.source.Tensors)), int64(0)
-	for _, w := range r.weights {
+	put := func(of map[int32][]*weight, w *weight) {
 		first := position[w.From.Tensors[0].Name]
-		weights[first] = w
+		of[first] = append(of[first], w)
 		for _, t := range w.From.Tensors {
-			bytes[first] += r.source.Lookup(t.Name).Size()
+			n := r.source.Lookup(t.Name).Size()
+			bytes[first], all = bytes[first]+n, all+n
 		}
-		all += bytes[first]
+	}
+	for _, w := range r.weights {
+		put(weights, w)
+	}
+	for _, w := range r.carried {
+		put(carried, w)
 	}
 	for _, t := range rest {
 		i := position[t.Name]
@@ -177,9 +189,8 @@ func (r *repack) share(rest []quant.Tensor) {
 			at = files[t.File()]
 		}
 		f := r.files[min(at, len(r.files)-1)]
-		if w := weights[i]; w != nil {
-			f.weights = append(f.weights, w)
-		} else if t, ok := others[i]; ok {
+		f.weights, f.carried = append(f.weights, weights[int32(i)]...), append(f.carried, carried[int32(i)]...)
+		if t, ok := others[int32(i)]; ok {
 			f.rest = append(f.rest, t)
 		}
 		before += bytes[i]
@@ -206,7 +217,7 @@ func (r *repack) describeFile(f *outFile, number int, source string) error {
 		h.Tensors = append(h.Tensors, &checkpoint.Tensor{Name: t.Name, Type: kind, Dims: t.Dims})
 		return nil
 	}
-	for _, w := range f.weights {
+	for _, w := range slices.Concat(f.weights, f.carried) {
 		for _, t := range w.To.Tensors {
 			if err := add(t); err != nil {
 				return err
@@ -214,7 +225,14 @@ func (r *repack) describeFile(f *outFile, number int, source string) error {
 		}
 	}
 	for _, t := range f.rest {
-		if err := add(t); err != nil {
+		if h.Format == r.source.Files[0].Format { // also of a type that is not known
+			x := *r.source.Lookup(t.Name)
+			x.Name = t.to
+			h.Tensors, f.bytes = append(h.Tensors, &x), f.bytes+x.Size()
+			continue
+		}
+		t.Tensor.Name = t.to
+		if err := add(t.Tensor); err != nil {
 			return err
 		}
 	}
@@ -227,6 +245,9 @@ func (r *repack) describeFile(f *outFile, number int, source string) error {
 	}
 	if err := r.addMetadata(f, number, source); err != nil {
 		return err
+	}
+	if r.forLlama() {
+		r.addModel(h)
 	}
 	r.setLibrary(h)
 	return nil
@@ -284,7 +305,7 @@ func (r *repack) addMetadata(f *outFile, number int, source string) error {
 		all := 0
 		for _, f := range r.files {
 			all += len(f.rest)
-			for _, w := range f.weights {
+			for _, w := range slices.Concat(f.weights, f.carried) {
 				all += len(w.To.Tensors)
 			}
 		}

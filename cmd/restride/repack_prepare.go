@@ -16,7 +16,7 @@ func (r *repack) prepare(rest []quant.Tensor) error {
 	if err := r.lay(); err != nil {
 		return err
 	}
-	r.share(rest)
+	r.share(r.keep(rest))
 	source, err := r.identity()
 	if err != nil {
 		return err
@@ -83,7 +83,8 @@ func (r *repack) readBack() error {
 		c.Files = append(c.Files, &checkpoint.File{Path: f.path, Header: f.header})
 		for _, t := range f.rest {
 			t.Content = r.source.Lookup(t.Name)
-			all = append(all, t)
+			t.Tensor.Name = t.to
+			all = append(all, t.Tensor)
 		}
 	}
 	some := r.sample(all)

@@ -261,7 +261,7 @@ func (r *repack) record(f *outFile) *record {
 	}
 	for _, t := range f.rest {
 		if k, ok := r.known.records.of[t.Name]; ok {
-			add(k, t.Name)
+			add(k, t.to)
 		}
 	}
 	if out.Format == "" && len(out.Weights) == 0 {

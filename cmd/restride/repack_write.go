@@ -129,11 +129,18 @@ func (o *output) fill(ctx context.Context, f *outFile) error {
 			c.todo = append(c.todo, w)
 		}
 	}
+	for _, w := range f.carried {
+		if w.earlier = o.isDone(w); w.earlier && !o.verify {
+			o.skip(w)
+			continue
+		}
+		c.todo = append(c.todo, w)
+	}
 	if err := c.run(ctx); err != nil {
 		return err
 	}
 	for _, t := range f.rest {
-		made, err := o.copy(ctx, t.Name, t.Name)
+		made, err := o.copy(ctx, t.to, t.Name)
 		if err != nil {
 			return err
 		}
