@@ -92,8 +92,8 @@ func (r *repack) readBack() error {
 		all = append(all, w.To.Tensors...)
 	}
 	said := said{}
-	if r.left > 0 {
-		said.from = r.to
+	if r.left > 0 && r.files[0].header.Format == checkpoint.Safetensors { // GGUF's types say it
+		said.from = format.Name
 	}
 	known, err := said.describe(c)
 	if err != nil {
