@@ -33,6 +33,8 @@ func (p *Plan) turn() (*Plan, error) {
 	switch {
 	case p.quantises():
 		return nil, p.From.Format.refuse("numbers that were rounded do not come back")
+	case p.adapt != nil:
+		return nil, p.From.Format.refuse("scales of another type, and numbers in place of zero points, do not come back")
 	case p.carry != nil:
 		return nil, p.From.Format.refuse("it is not a weight")
 	case p.From.Partial:

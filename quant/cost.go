@@ -28,6 +28,10 @@ func (p *Plan) Cost() Cost {
 			c.Moves++
 		}
 	}
+	if p.adapt != nil {
+		then := p.adapt.then.Cost()
+		c.Moves, c.Memory = c.Moves+then.Moves, c.Memory+then.Memory
+	}
 	if p.plain != nil {
 		first := p.plain.Cost()
 		c.Moves, c.Bytes = c.Moves+first.Moves, c.Bytes+first.Bytes

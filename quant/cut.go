@@ -258,7 +258,13 @@ func (p *Plan) partPlan(axis byte, extent int64) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	part, err := from.plan(&Weight{Name: p.To.Name, Format: p.To.Format, Params: p.To.Params}, p.To.arrays)
+	out := &Weight{Name: p.To.Name, Format: p.To.Format, Params: p.To.Params}
+	var part *Plan
+	if p.adapt != nil {
+		part, err = from.planVia(out, *p.adapt)
+	} else {
+		part, err = from.plan(out, p.To.arrays)
+	}
 	if err == nil {
 		part.of = p
 	}

@@ -112,7 +112,7 @@ func TestRefused(t *testing.T) {
 		{`numbers of "iq4nl"`, gguf, matMulNBits, func(p *Params, e extents) { p.Blocks = "IQ4_NL" }},
 		{`numbers of "e2m1"`, gptOSS, gptq, func(p *Params, e extents) { e['e'] = 1 }},
 		{"the weight has scales", packed, tilePacked, func(p *Params, e extents) { p.Zeros = false }},
-		{"and zero points", gptq, gguf, func(p *Params, e extents) {}},
+		{"and zero points", gptq, gguf, func(p *Params, e extents) { p.Bits = 8 }},
 		{"groups of 32; there are groups of 48", gptq, gguf, func(p *Params, e extents) { p.Zeros, p.Group, e[axisK] = false, 48, 96; e.group(*p) }},
 	} {
 		p, e := p, extents{axisN: ext[axisN], axisK: ext[axisK], axisG: ext[axisG]}

@@ -29,7 +29,7 @@ func (w *Weight) Parts(to *Format) []*Weight {
 		if part == nil {
 			return []*Weight{w}
 		}
-		part.Name = prefix + name
+		part.Name, part.whole, part.first = prefix+name, w.Name, int64(i)
 		out = append(out, part)
 	}
 	return out
@@ -98,6 +98,7 @@ func Stack(name string, experts []*Weight) (*Weight, error) {
 		if w.Params != first.Params || fmt.Sprint(w.ext) != fmt.Sprint(first.ext) || len(w.arrays) != len(first.arrays) || w.unordered || w.Params.Batch {
 			return nil, layout.Errorf(layout.ErrUnsupported, "quant", "%s and %s are not of one kind, or their groups are in no order", first.Name, w.Name)
 		}
+		out.experts = append(out.experts, w.Name)
 		only := fmt.Sprintf("e=%d ", i)
 		for j, a := range w.arrays {
 			if a.has(groups) || a.has(shape) {

@@ -26,6 +26,8 @@ type Plan struct {
 	plain *Plan
 	// of is the plan that this one is a piece of; nil: none.
 	of *Plan
+	// adapt is what changes between plain and the target; nil: nothing.
+	adapt *adaption
 	// carry is the view that is converted; nil: the plan is of a weight.
 	carry *carrying
 	back  back
@@ -72,7 +74,7 @@ func (w *Weight) Plan(to *Format) (*Plan, error) {
 	}
 	params, err := to.accept(to, have, w.ext)
 	if err != nil {
-		return nil, err
+		return w.planAdapted(to, err)
 	}
 	params.Signed, params.Sidecar = params.Signed && to.signs, sidecar{}
 	out := &Weight{Name: w.Name, Format: to.written(), Params: params}

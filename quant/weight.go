@@ -39,6 +39,10 @@ type Weight struct {
 	// Partial: the weight is a part of its tensors, or several other weights (see Parts, Stack).
 	Partial bool
 
+	whole   string // the weight of which this one has every second row, from first on
+	first   int64
+	experts []string // the weights that this one consists of
+
 	offset float32 // of scales that are codes
 	// unordered: the groups of k are in no order. It is unknown for a weight whose tensors
 	// have no content.

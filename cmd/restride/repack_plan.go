@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -24,8 +25,9 @@ type weight struct {
 	pieces *quant.Pieces     // nil: all of them
 	back   error             // with --verify, the reason why it cannot be converted back
 
-	turned  bool // it was converted back, with the same result
-	earlier bool // an earlier run has written it
+	compared bool // its numbers were compared with the source's
+	turned   bool // it was converted back, with the same result
+	earlier  bool // an earlier run has written it
 }
 
 // outFile is a file to be written.
@@ -89,7 +91,21 @@ func (r *repack) plan() error {
 		return err
 	}
 	r.tellLlama()
+	r.tellRounded()
 	return nil
+}
+
+// tellRounded says which weights have rounded numbers though their codes are not.
+func (r *repack) tellRounded() {
+	count := map[string]int{}
+	for _, w := range r.weights {
+		if how := w.Rounded(); how != "" {
+			count[how]++
+		}
+	}
+	for _, how := range slices.Sorted(maps.Keys(count)) {
+		r.notes = append(r.notes, fmt.Sprintf("of %d weights: %s", count[how], how))
+	}
 }
 
 // stopped is the error for weights that cannot be opened.

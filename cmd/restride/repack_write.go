@@ -139,6 +139,9 @@ func (o *output) fill(ctx context.Context, f *outFile) error {
 	if err := c.run(ctx); err != nil {
 		return err
 	}
+	if err := o.compareNumbers(f); err != nil {
+		return err
+	}
 	for _, t := range f.rest {
 		made, err := o.copy(ctx, t.to, t.Name)
 		if err != nil {
