@@ -12,13 +12,12 @@ import (
 // random.
 const mostCompared = 1 << 14
 
-// Compare reads numbers of the weight, before and after, one by one and by a definition of each
+// Compare reads numbers of a weight of the plan's kind, before and after, one by one and by a definition of each
 // format that shares nothing with conversions: from the tensors of the source's file and of the
 // target's, whose content must be available. Of large weights it compares some. A difference is
 // ErrDiffers. done is false if a format has no such definition, or the plan rounds numbers to
 // fewer bits.
-func (p *Plan) Compare(src, dst func(name string) (Tensor, bool)) (done bool, err error) {
-	from, to := p.From, p.To
+func (p *Plan) Compare(from, to *Weight, src, dst func(name string) (Tensor, bool)) (done bool, err error) {
 	if p.carry != nil || p.quantises() || from.Params.Sidecar != (sidecar{}) {
 		return false, nil
 	}
@@ -26,7 +25,7 @@ func (p *Plan) Compare(src, dst func(name string) (Tensor, bool)) (done bool, er
 	if to.Params.Rank == 4 {
 		rows, experts = rows*experts*max(1, to.ext[axisU]), 1
 	}
-	a := p.sourceReading(src, rows, columns)
+	a := from.sourceReading(src, rows, columns)
 	t := &tensorsOf{name: to.Name, lookup: dst, cached: map[string][]byte{}}
 	b := readingOf(to.Format, to.Params, t, rows, columns)
 	if a == nil || b == nil {
@@ -81,8 +80,7 @@ func (p *Plan) tolerance() func(x, y float64) float64 {
 
 // sourceReading is a reading of the source: of one weight, of every second row, or of experts one
 // by one.
-func (p *Plan) sourceReading(src func(name string) (Tensor, bool), rows, columns int64) func(e, n, k int64) (float64, error) {
-	w := p.From
+func (w *Weight) sourceReading(src func(name string) (Tensor, bool), rows, columns int64) func(e, n, k int64) (float64, error) {
 	names := w.experts
 	if names == nil {
 		names = []string{w.Name}

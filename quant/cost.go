@@ -17,7 +17,7 @@ type Cost struct {
 
 // Cost returns the plan's cost.
 func (p *Plan) Cost() Cost {
-	c := Cost{Memory: memory(p.From, p.To, p.sorted), Views: len(p.views)}
+	c := Cost{Memory: p.memory(p.From, p.To), Views: len(p.views)}
 	for i, t := range p.To.Tensors {
 		if _, view := p.views[t.Name]; !view {
 			c.Bytes += t.bytes(p.To.arrays[i])
@@ -30,7 +30,7 @@ func (p *Plan) Cost() Cost {
 	}
 	if p.adapt != nil {
 		then := p.adapt.then.Cost()
-		c.Moves, c.Memory = c.Moves+then.Moves, c.Memory+then.Memory
+		c.Moves += then.Moves
 	}
 	if p.plain != nil {
 		first := p.plain.Cost()
@@ -99,6 +99,22 @@ func (t Tensor) bytes(a array) int64 {
 	n, err := checkpoint.Safetensors.Size(kind, t.Dims)
 	if err != nil {
 		return math.MaxInt64
+	}
+	return n
+}
+
+// memory returns the bytes that the plan needs at once, for a part of its weights: what adaption
+// takes in plain order comes on top.
+func (p *Plan) memory(from, to *Weight) int64 {
+	n := memory(from, to, p.sorted)
+	if p.adapt == nil {
+		return n
+	}
+	for _, a := range plainArrays(from) {
+		n += 2 * a.plainBytes(from.ext)
+		if a.has(scales) {
+			n += 16 * a.count(from.ext) // in float32 on the way
+		}
 	}
 	return n
 }

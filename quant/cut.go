@@ -59,7 +59,7 @@ type cut struct {
 // Cut returns pieces that need at most the given bytes of memory each (see Cost): a single
 // one if that suffices, otherwise pieces along the axis that gives the fewest runs.
 func (p *Plan) Cut(bytes int64) (*Pieces, error) {
-	all := memory(p.From, p.To, p.sorted)
+	all := p.memory(p.From, p.To)
 	if all <= bytes {
 		return &Pieces{Len: 1, plan: p, full: p, last: p}, nil
 	}
@@ -91,7 +91,7 @@ func (p *Plan) Cut(bytes int64) (*Pieces, error) {
 
 // Least returns the memory needed by the smallest pieces into which the plan can be cut.
 func (p *Plan) Least() int64 {
-	least := memory(p.From, p.To, p.sorted)
+	least := p.memory(p.From, p.To)
 	for _, axis := range []byte{axisE, axisN, axisK} {
 		if unit := p.unit(axis); unit > 0 && unit < p.From.ext[axis] {
 			least = min(least, p.partMemory(axis, unit))
@@ -281,7 +281,7 @@ func (p *Plan) partMemory(axis byte, extent int64) int64 {
 	if err != nil {
 		return math.MaxInt64
 	}
-	return memory(from, to, p.sorted)
+	return p.memory(from, to)
 }
 
 // pieces plans the pieces of a cut.

@@ -35,7 +35,7 @@ func FindBy(f *Format, params func(codes, name string) (Params, bool), tensors [
 // are among the rest.
 func FindEach(f *Format, params func(codes, name string) (Params, bool), tensors []Tensor) (weights []*Weight, refused []Refused, rest []Tensor) {
 	t := newTensorNames(tensors)
-	used := map[string]bool{}
+	used, shared := map[string]bool{}, map[string]*Weight{}
 	for _, codes := range tensors {
 		names, ok := f.naming(codes.Name, t.lookup)
 		if !ok {
@@ -54,6 +54,7 @@ func FindEach(f *Format, params func(codes, name string) (Params, bool), tensors
 			refused = append(refused, Refused{prefix, err})
 			continue
 		}
+		w.share(shared)
 		weights = append(weights, w)
 		for _, t := range slices.Concat(w.Tensors, w.Sidecars) {
 			used[t.Name] = true
@@ -68,6 +69,16 @@ func FindEach(f *Format, params func(codes, name string) (Params, bool), tensors
 		}
 	}
 	return weights, refused, rest
+}
+
+// share lets a weight have the extents and arrays of another of its kind: nobody changes them.
+func (w *Weight) share(kinds map[string]*Weight) {
+	kind := w.Kind()
+	if other := kinds[kind]; other != nil {
+		w.ext, w.arrays = other.ext, other.arrays
+	} else if len(kinds) < mostRemembered {
+		kinds[kind] = w
+	}
 }
 
 // tensorNames finds tensors by their names, and by the beginning of these.

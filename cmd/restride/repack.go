@@ -55,7 +55,7 @@ and at any time: together they write what one command with as many files writes.
 	f.StringVar(&r.device, "device", "cpu", "`DEVICE` to convert on")
 	f.Var(patternFlag(&r.only), "only", "regular expression: convert only weights whose name it matches, copy the others")
 	f.Var(partFlag(&r.shard), "shard", "part of the files to write, as 2/8")
-	f.BoolVar(&r.verify, "verify", false, "convert each weight back on the device, and compare it with the source")
+	f.BoolVar(&r.verify, "verify", false, "convert each weight back on the device, and compare it with the source; and compare numbers by a reading of their own")
 	f.BoolVar(&r.sync, "sync", false, "wait for the disk before a file gets its name, so that it survives a power cut")
 	f.BoolVar(&r.dryRun, "dry-run", false, "write nothing: show what would happen to each weight, and its cost")
 	f.BoolVar(&r.json, "json", false, "print the result, or the plan, as JSON")

@@ -57,17 +57,22 @@ func (r *repack) bring() error {
 	return nil
 }
 
+// textOf reads a small file.
+func textOf(path string) ([]byte, error) {
+	f, err := file.Open(path, maxCompanion)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return f.Content()
+}
+
 func copyFile(to, from string) error {
-	in, err := file.Open(from, maxCompanion)
+	text, err := textOf(from)
 	if err != nil {
 		return err
 	}
-	defer in.Close()
-	text, err := in.Content()
-	if err != nil {
-		return err
-	}
-	if have, err := os.ReadFile(to); err == nil && bytes.Equal(have, text) {
+	if have, err := textOf(to); err == nil && bytes.Equal(have, text) {
 		return nil
 	}
 	out, err := file.NewPending(to)

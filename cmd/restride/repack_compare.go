@@ -21,13 +21,13 @@ func (o *output) compareNumbers(f *outFile) error {
 	}
 	made := map[string]quant.Tensor{}
 	for _, w := range f.weights {
-		for _, t := range w.To.Tensors {
+		for _, t := range w.To().Tensors {
 			t.Content = tensorReader{o, t.Name}
 			made[t.Name] = t
 		}
 	}
 	for _, w := range f.weights {
-		done, err := w.Compare(source, func(name string) (quant.Tensor, bool) {
+		done, err := w.plan.Compare(w.From, w.To(), source, func(name string) (quant.Tensor, bool) {
 			t, ok := made[name]
 			return t, ok
 		})

@@ -66,7 +66,7 @@ func (r repackReporter) tellBack() error {
 		what = "can be turned back"
 	}
 	_, err := fmt.Fprintf(r.out, "%d weights %s\n", back, what)
-	if !r.dryRun {
+	if compared > 0 {
 		_, err = fmt.Fprintf(r.out, "numbers of %d weights compared, one by one: the same\n", compared)
 	}
 	if first != nil {

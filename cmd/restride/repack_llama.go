@@ -171,8 +171,7 @@ func (r *repack) carry(m modelConfig, t quant.Tensor) bool {
 	add := func(name string, first, of, head int64) bool {
 		p, err := quant.Carry(t, name, first, of, head)
 		if err == nil {
-			_, back := p.Back()
-			r.carried = append(r.carried, &weight{Plan: p, views: map[string]string{}, back: back})
+			r.carried = append(r.carried, &weight{From: p.From, planned: newPlanned(p, true)})
 		}
 		return err == nil
 	}

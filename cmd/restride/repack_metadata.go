@@ -90,9 +90,9 @@ func (r *repack) setFileType(e *checkpoint.Entry) bool {
 	if r.from == r.target { // the types are the source's
 		return true
 	}
-	typ := r.weights[0].To.Tensors[0].Type
+	typ := r.weights[0].plan.To.Tensors[0].Type
 	for _, w := range r.weights {
-		if w.To.Tensors[0].Type != typ {
+		if w.plan.To.Tensors[0].Type != typ {
 			return false
 		}
 	}

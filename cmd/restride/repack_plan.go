@@ -18,18 +18,6 @@ import (
 	"github.com/restride/restride/quant"
 )
 
-// weight is a weight to convert.
-type weight struct {
-	*quant.Plan
-	views  map[string]string // tensors that are copied from file to file
-	pieces *quant.Pieces     // nil: all of them
-	back   error             // with --verify, the reason why it cannot be converted back
-
-	compared bool // its numbers were compared with the source's
-	turned   bool // it was converted back, with the same result
-	earlier  bool // an earlier run has written it
-}
-
 // outFile is a file to be written.
 type outFile struct {
 	path    string
@@ -74,16 +62,14 @@ func (r *repack) plan() error {
 		}
 		r.left = len(every.weights) + len(every.refused) - len(found.weights)
 	}
+	kinds := weightKinds{to: r.target, verify: r.verify}
 	for _, w := range r.forTarget(found.weights) {
-		p, err := w.Plan(r.target)
+		p, fresh, err := kinds.weight(w)
 		if err != nil {
 			return fmt.Errorf("%s: %w", quote.Plain(w.Name), err)
 		}
-		r.weights = append(r.weights, &weight{Plan: p, views: p.Views()})
-		if r.verify {
-			_, r.weights[len(r.weights)-1].back = p.Back()
-		}
-		if err := r.charge(r.weights[len(r.weights)-1]); err != nil {
+		r.weights = append(r.weights, p)
+		if err := r.charge(p, fresh); err != nil {
 			return err
 		}
 	}
@@ -99,7 +85,7 @@ func (r *repack) plan() error {
 func (r *repack) tellRounded() {
 	count := map[string]int{}
 	for _, w := range r.weights {
-		if how := w.Rounded(); how != "" {
+		if how := w.plan.Rounded(); how != "" {
 			count[how]++
 		}
 	}
@@ -234,7 +220,7 @@ func (r *repack) describeFile(f *outFile, number int, source string) error {
 		return nil
 	}
 	for _, w := range slices.Concat(f.weights, f.carried) {
-		for _, t := range w.To.Tensors {
+		for _, t := range w.To().Tensors {
 			if err := add(t); err != nil {
 				return err
 			}
@@ -322,7 +308,7 @@ func (r *repack) addMetadata(f *outFile, number int, source string) error {
 		for _, f := range r.files {
 			all += len(f.rest)
 			for _, w := range slices.Concat(f.weights, f.carried) {
-				all += len(w.To.Tensors)
+				all += len(w.views)
 			}
 		}
 		add("split.no", checkpoint.ValueOf(uint16(number)))
@@ -338,10 +324,16 @@ func (r *repack) commonConfig() map[string]any {
 	if r.left > 0 {
 		return nil
 	}
-	first := r.weights[0].To.Config()
+	to := r.weights[0].plan.To
+	first := to.Config()
+	seen := map[*planned]bool{}
 	for _, w := range r.weights {
-		other := w.To.Params.Table != r.weights[0].To.Params.Table || r.target.Name == "packed" && w.To.Params.Table != ""
-		if other || fmt.Sprint(w.To.Config()) != fmt.Sprint(first) {
+		if seen[w.planned] {
+			continue
+		}
+		seen[w.planned] = true
+		other := w.plan.To.Params.Table != to.Params.Table || r.target.Name == "packed" && w.plan.To.Params.Table != ""
+		if other || fmt.Sprint(w.plan.To.Config()) != fmt.Sprint(first) {
 			return nil
 		}
 	}

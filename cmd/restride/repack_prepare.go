@@ -70,8 +70,8 @@ func (r *repack) describeFiles(source string) (unlike, err error) {
 // tensors, and tensors that look like a weight but are not. Numbers and formats that cannot be
 // read contain no weights.
 func (r *repack) readBack() error {
-	format := r.weights[0].To.Format
-	if format.Readable() != nil || r.weights[0].To.Config() == nil {
+	format := r.weights[0].plan.To.Format
+	if format.Readable() != nil || r.weights[0].plan.To.Config() == nil {
 		return nil
 	}
 	c := &checkpoint.Checkpoint{Path: r.output}
@@ -89,7 +89,7 @@ func (r *repack) readBack() error {
 	}
 	some := r.sample(all)
 	for _, w := range some {
-		all = append(all, w.To.Tensors...)
+		all = append(all, w.To().Tensors...)
 	}
 	said := said{}
 	if r.left > 0 && r.files[0].header.Format == checkpoint.Safetensors { // GGUF's types say it
@@ -116,10 +116,11 @@ func (r *repack) sample(rest []quant.Tensor) (some []*weight) {
 			}
 		}
 	}
-	kinds := map[string]bool{}
+	kinds := map[*planned]bool{}
 	for _, w := range r.weights {
-		if kind := w.To.Kind(); !kinds[kind] || w.To.Name == "" || beside[w.To.Name] {
-			kinds[kind] = true
+		to := w.To()
+		if !kinds[w.planned] || to.Name == "" || beside[to.Name] {
+			kinds[w.planned] = true
 			some = append(some, w)
 		}
 	}
@@ -136,12 +137,13 @@ func (r *repack) compare(written []*weight, found []*quant.Weight) error {
 		return unlike("", "tensors beside weights would be taken for weights")
 	}
 	for _, w := range written {
-		have := byCodes[w.To.Tensors[0].Name]
+		to := w.To()
+		have := byCodes[to.Tensors[0].Name]
 		if have == nil {
-			return unlike(w.To.Name, "it was not found")
+			return unlike(to.Name, "it was not found")
 		}
-		if a, b := readAs(w.To), readAs(have); a != b {
-			return unlike(w.To.Name, a+" and "+b)
+		if a, b := readAs(to), readAs(have); a != b {
+			return unlike(to.Name, a+" and "+b)
 		}
 	}
 	return nil

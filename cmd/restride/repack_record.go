@@ -251,12 +251,13 @@ func (r *repack) record(f *outFile) *record {
 		}
 		out.Weights[i].Codes = append(out.Weights[i].Codes, codes)
 	}
-	if r.config == nil && r.weights[0].To.Config() != nil {
+	if r.config == nil && r.weights[0].plan.To.Config() != nil {
 		if r.left == 0 {
 			out.Format = r.target.Name
 		}
 		for _, w := range f.weights {
-			add(kindOf(w.To), w.To.Tensors[0].Name)
+			to := w.To()
+			add(kindOf(to), to.Tensors[0].Name)
 		}
 	}
 	for _, t := range f.rest {

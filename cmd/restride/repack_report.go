@@ -77,9 +77,9 @@ func (r *repack) report() repackReport {
 }
 
 func (r *repack) weightReport(w *weight) weightReport {
-	c := w.Cost()
+	c := w.plan.Cost()
 	out := weightReport{Name: w.From.Name, Verdict: verdictOf(c), Views: c.Views, Moves: c.Moves, Bytes: c.Bytes, Memory: c.Memory, Pieces: 1, Earlier: w.earlier}
-	for _, t := range w.To.Tensors {
+	for _, t := range w.To().Tensors {
 		out.Tensors = append(out.Tensors, t.Name)
 	}
 	if w.pieces != nil {
@@ -142,7 +142,7 @@ func (r repackReporter) tellLeftOut() {
 // shapes lists the tensors that a weight becomes.
 func shapes(w *weight) string {
 	s := ""
-	for i, t := range w.To.Tensors {
+	for i, t := range w.plan.To.Tensors {
 		if i > 0 {
 			s += " "
 		}

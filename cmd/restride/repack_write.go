@@ -116,8 +116,11 @@ func (o *output) fill(ctx context.Context, f *outFile) error {
 			o.skip(w)
 			continue
 		}
-		for to, from := range w.views {
-			made, err := o.copy(ctx, to, from)
+		for i, t := range w.To().Tensors {
+			if w.views[i] < 0 {
+				continue
+			}
+			made, err := o.copy(ctx, t.Name, w.From.Tensors[w.views[i]].Name)
 			if err != nil {
 				return err
 			}
@@ -158,7 +161,7 @@ func (o *output) fill(ctx context.Context, f *outFile) error {
 
 // isDone reports whether an earlier run has written a weight.
 func (o *output) isDone(w *weight) bool {
-	for _, t := range w.To.Tensors {
+	for _, t := range w.To().Tensors {
 		if !o.earlier.has(t.Name) {
 			return false
 		}
@@ -168,7 +171,7 @@ func (o *output) isDone(w *weight) bool {
 
 // skip leaves a weight as it is.
 func (o *output) skip(w *weight) {
-	for _, t := range w.To.Tensors {
+	for _, t := range w.To().Tensors {
 		n := o.file.Tensors[o.index[t.Name]].Size()
 		o.did.earlier.add(0, 0, n)
 		o.count(n)
