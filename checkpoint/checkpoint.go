@@ -42,6 +42,9 @@ type Checkpoint struct {
 	// are not among Tensors.
 	Unlisted []string
 
+	// Missing are the names of pieces of a split safetensors file that are not there.
+	Missing []string
+
 	index  index
 	byName map[string]*Tensor
 }
@@ -168,6 +171,10 @@ func (c *Checkpoint) open(main string) error {
 	}
 	for _, name := range names {
 		f, err := OpenFile(filepath.Join(filepath.Dir(main), name))
+		if c.Index == "" && strings.HasSuffix(name, ".safetensors") && len(names) > 1 && errors.Is(err, os.ErrNotExist) {
+			c.Missing = append(c.Missing, name)
+			continue
+		}
 		if err != nil {
 			return err
 		}

@@ -23,7 +23,7 @@ type adaption struct {
 // adaptions are the ways to adapt a weight to a format that does not accept it as it is.
 func (w *Weight) adaptions(to *Format) (all []adaption) {
 	p := w.Params
-	if p.Sorted || w.unordered || p.Flat || !w.has(scales) || w.has(superScales) || w.has(tensorScale) || p.Table != "" || w.Format.onlyNumbers || w.has(floatZeros) {
+	if p.Sorted || w.unordered || p.Flat || !w.has(scales) || w.has(superScales) || w.has(tensorScale) || p.Table != "" || w.Format.onlyNumbers || w.has(floatZeros) || p.Zeros && !w.has(zeros) {
 		return nil
 	}
 	types := []string{p.Scale}

@@ -21,6 +21,9 @@ func (p *Plan) Compare(from, to *Weight, src, dst func(name string) (Tensor, boo
 	if p.carry != nil || p.quantises() || from.Params.Sidecar != (sidecar{}) {
 		return false, nil
 	}
+	if from.Params.Flat || !from.has(scales) && !from.Format.numbers && from.Params.ScaleAxes != unscaled {
+		return false, nil // codes alone
+	}
 	experts, rows, columns := max(1, to.ext[axisE]), to.ext[axisN], to.ext[axisK]
 	if to.Params.Rank == 4 {
 		rows, experts = rows*experts*max(1, to.ext[axisU]), 1
@@ -93,7 +96,7 @@ func (w *Weight) sourceReading(src func(name string) (Tensor, bool), rows, colum
 	for _, name := range names {
 		t := &tensorsOf{name: name, lookup: src, cached: map[string][]byte{}}
 		params := w.Params
-		params.Batch = params.Batch && w.experts == nil
+		params.Batch, params.Zeros = params.Batch && w.experts == nil, params.Zeros && w.has(zeros)
 		r := readingOf(w.Format, params, t, rows, columns)
 		if r == nil {
 			return nil

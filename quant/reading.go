@@ -98,6 +98,14 @@ func (t *tensorsOf) code(suffix string, at, bits int64) int64 {
 	return v >> (at % 8) & (1<<bits - 1)
 }
 
+// rowBits returns the bits of a row of a tensor of bytes, which has at least some.
+func (t *tensorsOf) rowBits(suffix string, least int64) int64 {
+	if dims := t.tensor(suffix).Dims; len(dims) > 1 {
+		return 8 * dims[len(dims)-1]
+	}
+	return (least + 7) / 8 * 8
+}
+
 // number returns element i of a tensor of numbers.
 func (t *tensorsOf) number(suffix string, i int64) float64 {
 	typ := t.tensor(suffix).Type
@@ -252,7 +260,7 @@ func readPacked(p Params, t *tensorsOf, rows, columns int64) reading {
 			code ^= zero // stored with a sign
 		}
 		if p.Zeros {
-			zero = t.code(".zeros", row*((groups*p.Bits+7)/8*8)+group(k)*p.Bits, p.Bits)
+			zero = t.code(".zeros", row*t.rowBits(".zeros", groups*p.Bits)+group(k)*p.Bits, p.Bits)
 		}
 		return float64(code-zero) * t.number(".scales", row*groups+group(k))
 	}
@@ -264,7 +272,7 @@ func readMatMulNBits(p Params, t *tensorsOf, rows, columns int64) reading {
 	return func(_, n, k int64) float64 {
 		g, zero := k/size, int64(1)<<(p.Bits-1)
 		if p.Zeros {
-			zero = t.code(".zero_points", n*((groups*p.Bits+7)/8*8)+g*p.Bits, p.Bits)
+			zero = t.code(".zero_points", n*t.rowBits(".zero_points", groups*p.Bits)+g*p.Bits, p.Bits)
 		}
 		return float64(t.code(".B", (n*groups*size+k)*p.Bits, p.Bits)-zero) * t.number(".scales", n*groups+g)
 	}

@@ -20,6 +20,7 @@ func sourceNotes(c *checkpoint.Checkpoint, d *described, f found) (all []string)
 		}
 	}
 	add("tensors that the index leaves out", c.Unlisted)
+	add("files that are not there", c.Missing)
 	if d.config != nil {
 		add("not used in "+d.by, d.config.Unused)
 	}
