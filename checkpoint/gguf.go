@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"bufio"
 	"encoding/binary"
+	"fmt"
 	"io"
 	"math"
 	"slices"
@@ -65,14 +66,11 @@ func (h *Header) readGGUF(r io.ReaderAt, size int64, charge func(int64) error) e
 		}
 		slices.Reverse(t.Dims)
 		id := c.uint32()
-		if c.err == nil && (int(id) >= len(ggufTypes) || ggufTypes[id].Name == "") {
-			return layout.Errorf(layout.ErrUnsupported, h.Format.String(), "tensor %s is of type %d, which is not known", quote.Name(t.Name), id)
-		}
 		t.offset = c.int64("an offset")
 		if c.err != nil {
 			return c.err
 		}
-		t.Type = ggufTypes[id]
+		t.Type = ggufType(id)
 		if err := h.check(t); err != nil {
 			return err
 		}
@@ -99,6 +97,15 @@ func (h *Header) readGGUF(r io.ReaderAt, size int64, charge func(int64) error) e
 		return err
 	}
 	return h.place(size)
+}
+
+// ggufType returns the type with a number. A type that is not known has no blocks: its tensors
+// reach to the next ones.
+func ggufType(id uint32) Type {
+	if int(id) < len(ggufTypes) && ggufTypes[id].Name != "" {
+		return ggufTypes[id]
+	}
+	return Type{Name: fmt.Sprintf("type %d", id), id: id}
 }
 
 // alignment returns the alignment from the metadata.

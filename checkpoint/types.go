@@ -37,6 +37,9 @@ type Type struct {
 
 func (t Type) String() string { return t.Name }
 
+// unknown reports whether GGUF has a number for the type that this package does not know.
+func (t Type) unknown() bool { return t.Name != "" && t.Block == 0 }
+
 // safetensorsTypes are the types of safetensors, in the order of its own list.
 var safetensorsTypes = []Type{
 	plain("BOOL", layout.Bool), {Name: "F4", Block: 2, BlockBytes: 1, DType: layout.Float4E2M1},
