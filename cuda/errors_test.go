@@ -82,7 +82,7 @@ func TestFailedCalls(t *testing.T) {
 		}, device.ErrOutOfMemory, "cuDevicePrimaryCtxRetain"},
 	} {
 		t.Run(fail, func(t *testing.T) {
-			before := k.counter("allocations")
+			before := k.Count("allocations")
 			dev := openTest(t)
 			q, b := gputest.Queue(t, dev), gputest.Alloc(t, dev, 64)
 			endCapture := strings.HasPrefix(fail, "cuStreamEndCapture")
@@ -105,7 +105,7 @@ func TestFailedCalls(t *testing.T) {
 			require.NoError(t, q.Wait())
 			require.NoError(t, dev.Close())
 			if !strings.Contains(fail, "Retain") {
-				assert.Equal(t, before, k.counter("allocations"))
+				assert.Equal(t, before, k.Count("allocations"))
 			}
 		})
 	}
