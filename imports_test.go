@@ -103,7 +103,7 @@ var policy = map[string][]string{
 	"internal/fraction":    {"layout", "device", "internal/numeric", "internal/rounding"},
 	"internal/faults":      {"layout", "device", "pipeline", "tensor"}, // of drivers, for tests
 	"internal/graphs":      {"layout", "device", "tensor", "onnx", "onnx/model", "internal/fraction", "internal/ndarray", "internal/numeric"},
-	"internal/adversary":   {"layout", "internal/cudasim", "internal/bench/cases", "internal/bench/page", "internal/bench/peers", "internal/bench/report", "checkpoint", "device", "device/budget", "internal/oracle", "quant", "tensor", "dlpack", "onnx", "onnx/model", "internal/fraction", "internal/graphs", "internal/ndarray", "internal/npy", "internal/numeric", "internal/onnxpb", "internal/race", "google.golang.org/protobuf"},
+	"internal/adversary":   {"layout", "cuda", "internal/cudasim", "internal/bench/cases", "internal/bench/page", "internal/bench/peers", "internal/bench/report", "checkpoint", "device", "device/budget", "internal/oracle", "quant", "tensor", "dlpack", "onnx", "onnx/model", "internal/fraction", "internal/graphs", "internal/ndarray", "internal/npy", "internal/numeric", "internal/onnxpb", "internal/race", "google.golang.org/protobuf"},
 
 	"cmd/restride": {
 		"", "layout", "device", "internal/backend", "internal/launches", "internal/oracle", "bench", "internal/bench/cases", "internal/bench/page", "internal/bench/peers", "internal/bench/report", "tensor", "onnx", "onnx/model", "checkpoint", "order", "quant", "pipeline", "internal/file", "internal/nearest", "internal/jsontext", "internal/npy", "internal/numeric", "internal/quote", "internal/simd", "device/budget", "internal/sysmem",
