@@ -16,9 +16,9 @@ type carrying struct {
 }
 
 // Carry returns the plan of a tensor of numbers that becomes one of F32 with another name, as
-// llama.cpp has norms and biases. Of the elements along the last axis, it has every of-th from
-// the first on; and if head is not 0, those of the first half of each head alternate with
-// those of the second.
+// llama.cpp has norms and biases. Along the last axis it has every of-th element from the first
+// on; and if head is not 0, elements of the first half of each head alternate with elements of
+// the second.
 func Carry(t Tensor, name string, first, of, head int64) (*Plan, error) {
 	d := dtypeOf(t.Type)
 	if d != layout.Float16 && d != layout.BFloat16 && d != layout.Float32 || len(t.Dims) == 0 {

@@ -12,8 +12,8 @@ import (
 // random.
 const mostCompared = 1 << 14
 
-// Compare reads numbers of a weight of the plan's kind, before and after, one by one and by a definition of each
-// format that shares nothing with conversions: from the tensors of the source's file and of the
+// Compare reads numbers of a weight of the plan's kind in the source and in the target, by a
+// definition of each format that shares nothing with conversions: from the tensors of the source's file and of the
 // target's, whose content must be available. Of large weights it compares some. A difference is
 // ErrDiffers. done is false if a format has no such definition, or the plan rounds numbers to
 // fewer bits.

@@ -103,8 +103,8 @@ func (t Tensor) bytes(a array) int64 {
 	return n
 }
 
-// memory returns the bytes that the plan needs at once, for a part of its weights: what adaption
-// takes in plain order comes on top.
+// memory returns the bytes that the plan needs at once for a part of its weights, with the
+// arrays in plain order of an adaption.
 func (p *Plan) memory(from, to *Weight) int64 {
 	n := memory(from, to, p.sorted)
 	if p.adapt == nil {
@@ -151,7 +151,7 @@ func memory(from, to *Weight, sorted bool) (sum int64) {
 		add(16 * from.ext[axisK] * from.ext[axisN] * max(1, from.ext[axisE])) // magnitudes and signs
 	}
 	if to.Params.Transposed {
-		add(to.Tensors[0].bytes(to.arrays[0])) // the results before they are transposed
+		add(to.Tensors[0].bytes(to.arrays[0])) // results, to be transposed
 	}
 	count := int64(0) // of codes
 	for _, a := range plainArrays(from) {

@@ -49,7 +49,7 @@ func (d *Description) Formats() (all []*Format) {
 // Of returns the description of the weight of a module.
 func (d *Description) Of(name string) (*Format, Params) {
 	for _, r := range d.rules {
-		if r.modules.Match(name) {
+		if r.modules.match(name) {
 			return r.format, r.params
 		}
 	}
@@ -96,8 +96,8 @@ func init() {
 // Transformers' own.
 var configKeys = []string{"quantization_config", "compression_config", "quantization"}
 
-// nestedKeys are the objects of config.json in which such a field may be, too: those of a part
-// of the model.
+// nestedKeys are the objects of config.json that describe a part of the model, and may have such
+// a field.
 var nestedKeys = []string{"text_config", "language_config", "llm_config", "thinker_config"}
 
 // Describe reads how a model's weights are quantised: from config.json, or else from the text

@@ -34,8 +34,8 @@ var (
 	// afterAttention are the models whose post_attention_layernorm follows the attention: other
 	// models' precedes the feed-forward.
 	afterAttention = []string{"gemma2", "gemma3", "gemma3_text", "gpt_oss", "olmo2", "olmo3", "glm4", "exaone4"}
-	// interleavedHeads are the models of which llama.cpp stores q_proj and k_proj with the two
-	// halves of each head alternating.
+	// interleavedHeads are the models whose q_proj and k_proj llama.cpp stores with rows of the
+	// two halves of each head in turn.
 	interleavedHeads = []string{"llama", "mistral", "mixtral", "granite", "granitemoe", "smollm3", "arcee", "minicpm", "olmo", "xverse", "deepseek"}
 )
 

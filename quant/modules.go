@@ -67,8 +67,8 @@ var compiled = newMemory(func(text string) *regexp.Regexp {
 	return e
 })
 
-// Match reports whether one of the patterns matches a module.
-func (m Modules) Match(name string) bool {
+// match reports whether one of the patterns matches a module.
+func (m Modules) match(name string) bool {
 	return slices.ContainsFunc(m, func(p modulePattern) bool { return p.match(name) })
 }
 
@@ -94,8 +94,8 @@ var unquantisedKeys = map[string]string{
 }
 
 // Unquantised adds to a configuration, which Weight.Config returned, the modules that are not
-// quantised, in the configuration's own words: those that patterns of the source match, and
-// those of the given names, which have matrices of numbers.
+// quantised, in the configuration's own words: the source's patterns, and the given names of
+// modules with matrices of numbers.
 func (m Modules) Unquantised(config map[string]any, names []string) {
 	method, _ := config["quant_method"].(string)
 	kept, left := Modules{}, []string{}
@@ -107,7 +107,7 @@ func (m Modules) Unquantised(config map[string]any, names []string) {
 		}
 	}
 	for _, name := range names {
-		if !kept.Match(name) {
+		if !kept.match(name) {
 			left = append(left, name)
 		}
 	}

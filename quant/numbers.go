@@ -238,7 +238,7 @@ func one[T layout.Element](c *computation, n T) *tensor.Tensor {
 	return c.keep(tensor.FromSlice(c.stream, []T{n}, 1))
 }
 
-// runTransposed computes numbers of which n is innermost.
+// runTransposed computes numbers in an order with n innermost.
 func (c *computation) runTransposed(dst *tensor.Tensor, to layout.DType) error {
 	ext := c.weight.ext
 	e, rows, k := ext[axisE], ext[axisN], ext[axisK]

@@ -35,8 +35,8 @@ func (w *Weight) Parts(to *Format) []*Weight {
 	return out
 }
 
-// digits returns the weight whose rows are those of w in which other digits stand for n, or
-// nil if w's format divides n itself.
+// digits returns the weight that has half of w's rows: other digits stand for n. It is nil if
+// w's format divides n itself.
 func (w *Weight) digits(n string) *Weight {
 	out := *w
 	out.Partial, out.ext = true, extents{}

@@ -287,7 +287,7 @@ func readMLX(p Params, t *tensorsOf, rows, columns int64) reading {
 }
 
 func readGPTOSS(_ Params, t *tensorsOf, rows, columns int64) reading {
-	all := t.tensor("_blocks").Dims[1] // of which a part may be wanted
+	all := t.tensor("_blocks").Dims[1] // the weight may be every second of these
 	return func(e, n, k int64) float64 {
 		return fours[t.code("_blocks", 4*((e*all+n)*columns+k), 4)] * t.number("_scales", (e*all+n)*(columns/32)+k/32)
 	}

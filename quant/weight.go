@@ -39,7 +39,7 @@ type Weight struct {
 	// Partial: the weight is a part of its tensors, or several other weights (see Parts, Stack).
 	Partial bool
 
-	whole   string // the weight of which this one has every second row, from first on
+	whole   string // this weight has every second row of that one, from first on
 	first   int64
 	experts []string // the weights that this one consists of
 

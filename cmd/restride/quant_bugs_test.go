@@ -19,7 +19,7 @@ import (
 const compressedConfig = `{"quantization_config": {"quant_method": "compressed-tensors", "format": "pack-quantized", "ignore": ["re:.*visual.*"], "surprise": 1,
  "config_groups": {"group_0": {"targets": ["Linear"], "weights": {"num_bits": 4, "type": "int", "symmetric": true, "strategy": "group", "group_size": 32, "actorder": "group"}}}}}`
 
-// ones are BF16's or F16's numbers 1, 2, 3 and so on.
+// halves are BF16's or F16's numbers 1, 2, 3 and so on.
 func halves(n int, bf16 bool) (b []byte) {
 	for i := range n {
 		bits := math.Float32bits(float32(i%64 + 1))
@@ -194,7 +194,7 @@ func TestBugLlamaNames(t *testing.T) {
 	require.ErrorContains(t, err, "llama.cpp reads names of at most 63")
 }
 
-// TestBugOnlySomeBlocks: numbers of which --only names some could not become blocks.
+// TestBugOnlySomeBlocks: where --only named some of the numbers, none could become blocks.
 func TestBugOnlySomeBlocks(t *testing.T) {
 	dir := folder(t, "", map[string][]byte{"a.weight": halves(256, false), "b.weight": halves(256, false)}, safetensor(t, "a.weight", "F16", 8, 32), safetensor(t, "b.weight", "F16", 8, 32))
 	path, _ := repacked(t, dir, "q8_0", "--from", "float", "--only", "^a")

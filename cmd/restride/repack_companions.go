@@ -14,7 +14,7 @@ import (
 )
 
 // Beside its weights a model's folder has what else loaders read: tokenizers, templates, processors
-// and code. A folder that becomes another takes them along.
+// and code. These files come along to another folder.
 
 // companionTypes are the extensions of such files.
 var companionTypes = []string{".json", ".jinja", ".txt", ".model", ".tiktoken", ".py", ".spm", ".vocab", ".md"}
@@ -22,8 +22,8 @@ var companionTypes = []string{".json", ".jinja", ".txt", ".model", ".tiktoken", 
 // maxCompanion is the largest of them.
 const maxCompanion = 64 << 20
 
-// companions lists the files that come along: those of a folder, or beside an index, unless the
-// weights' files, their indexes and configurations, which repack writes itself.
+// companions lists the files of a folder, or beside an index, that come along: all but weights,
+// indexes and configurations, which repack writes itself.
 func companions(c *checkpoint.Checkpoint) (paths []string, err error) {
 	folder := filepath.Dir(c.Files[0].Path)
 	if info, err := os.Stat(c.Path); err != nil || !info.IsDir() && c.Index == "" {

@@ -31,6 +31,13 @@ func sourceNotes(c *checkpoint.Checkpoint, d *described, f found) (all []string)
 		}
 	}
 	add("tensors beside weights, whose effect is not known", beside)
+	var experts []string
+	for _, t := range f.rest {
+		if len(t.Dims) == 3 && strings.Contains(t.Name, "experts") && strings.Contains("F16 BF16 F32", t.Type) {
+			experts = append(experts, t.Name)
+		}
+	}
+	add("experts that stay as they are, whose names do not say which axis is which", experts)
 	return append(all, unknownTypes(f.rest)...)
 }
 
