@@ -1,6 +1,7 @@
 package onnx
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -37,10 +38,11 @@ func (c *compiler) group() error {
 		return nil
 	}
 	for _, u := range c.nodes {
-		if u.engine != nil && !c.groups(u) {
+		if u.engine != nil && !c.sameOpsets(u) {
 			u.d.host |= uint(u.engine.Host)
 		}
 	}
+	c.claims()
 	by := make(map[*unit]*unit, len(c.nodes)) // replacement of each unit; nil: removed
 	constants := c.constants()
 	for _, members := range c.allGroups() {
@@ -51,7 +53,9 @@ func (c *compiler) group() error {
 		}
 		if whole == nil && len(m.Graph.Outputs) > 0 {
 			for _, u := range members {
-				u.d.host |= uint(u.engine.Host)
+				if u.kept = ""; u.engine != nil {
+					u.d.host |= uint(u.engine.Host)
+				}
 			}
 			continue
 		}
@@ -63,12 +67,15 @@ func (c *compiler) group() error {
 	return c.relink(by)
 }
 
-// groups reports whether a node can be in a group, whose nodes have the model's opsets.
+// groups reports whether a node can be in a group.
 func (c *compiler) groups(u *unit) bool {
-	return u.engine != nil && maps.Equal(u.model.Opsets, c.model.Opsets)
+	return u.kept != "" || u.engine != nil && c.sameOpsets(u)
 }
 
-// allGroups returns the groups of the engine's nodes, each in order.
+// sameOpsets reports whether the model's opsets apply to a node, as to all nodes of a group.
+func (c *compiler) sameOpsets(u *unit) bool { return maps.Equal(u.model.Opsets, c.model.Opsets) }
+
+// allGroups returns the groups of the engine's nodes, each in order, with what it keeps.
 func (c *compiler) allGroups() [][]*unit {
 	index := make(map[*unit]int, len(c.nodes))
 	after, taken := make([][]int, len(c.nodes)), make([]bool, len(c.nodes))
@@ -92,7 +99,15 @@ func (c *compiler) allGroups() [][]*unit {
 			groups[at[first]] = append(groups[at[first]], c.nodes[i])
 		}
 	}
-	return groups
+	return slices.DeleteFunc(groups, func(members []*unit) bool {
+		if slices.ContainsFunc(members, func(u *unit) bool { return u.engine != nil }) {
+			return false
+		}
+		for _, u := range members { // nothing here is the engine's own
+			u.kept = ""
+		}
+		return true
+	})
 }
 
 // whole returns a unit that runs a group, or nil if the engine does not run it or nobody
@@ -125,8 +140,12 @@ func (c *compiler) whole(engine Grouper, members []*unit, m *model.Model) (*unit
 	u.d = &definition{op: op, name: name, inputs: arity{0, many}, outputs: arity{0, many}, opaque: true, host: uint(f.Host)}
 	for _, m := range members {
 		u.group = append(u.group, m.index)
+		if m.kept != "" {
+			u.keeps = append(u.keeps, Kept{Index: m.index, Name: m.node.Name, Op: m.d.name, Why: m.kept})
+		}
 	}
 	slices.Sort(u.group)
+	slices.SortFunc(u.keeps, func(a, b Kept) int { return cmp.Compare(a.Index, b.Index) })
 	return u, nil
 }
 

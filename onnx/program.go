@@ -61,6 +61,7 @@ type step struct {
 	outputs  []string
 	captured []string // by bodies: the last inputs
 	group    []int    // its nodes, if it is an engine's group
+	keeps    []Kept   // the nodes of its group that the session could run
 	trouble  error    // why it is opaque, though its operator is known
 	unit     *unit    // in an explanation: the node
 }

@@ -1,0 +1,27 @@
+package onnxruntime
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/restride/restride/onnx"
+)
+
+// Claim is onnx.Claimer's: ONNX Runtime keeps layout operators within groups, where it fuses
+// them and where they would end a group. Sequences and optionals cannot pass the edge of a
+// group.
+func (e *Engine) Claim(n onnx.Node) onnx.Claim {
+	switch {
+	case n.Domain != "", n.Op == "BitCast", strings.Contains(n.Op, "Sequence"), strings.HasPrefix(n.Op, "Optional"):
+		return onnx.ClaimNone
+	case n.Op == "Slice", n.Op == "Split": // windows, which ONNX Runtime copies
+		return onnx.ClaimBetween
+	case slices.Contains(views, n.Op):
+		return onnx.ClaimOperand
+	}
+	return onnx.ClaimBeside
+}
+
+// views are other operators that only change the layout, for as long as nobody needs their
+// result contiguous.
+var views = []string{"Identity", "Transpose", "Squeeze", "Unsqueeze", "Reshape", "Flatten", "Expand"}
