@@ -26,9 +26,12 @@ type Grouper interface {
 type Group struct {
 	// Model has the nodes in an executable order, with their constants and the opsets and
 	// functions of the model. Its inputs and outputs match the Call's and have the types
-	// that the model declares. Its outputs are the values used outside the group.
+	// that the model declares, but inputs that nodes make have no extents: real models declare
+	// wrong ones. Its outputs are the values used outside the group.
 	Model  *model.Model
 	Stream *tensor.Stream // the session's
+	// Checked: all inputs are inputs of the session, which checks their types.
+	Checked bool
 }
 
 // group replaces the engine's nodes with groups of them, where the engine runs the group.
@@ -128,7 +131,7 @@ func (c *compiler) whole(engine Grouper, members []*unit, m *model.Model) (*unit
 		in:    namesOf(m.Graph.Inputs),
 		outs:  namesOf(m.Graph.Outputs),
 	}
-	is, err := engine.Group(Group{Model: m, Stream: c.p.stream})
+	is, err := engine.Group(Group{Model: m, Stream: c.p.stream, Checked: !slices.ContainsFunc(u.in, func(name string) bool { return c.maker[name] != nil }) && c.depth == 0})
 	if is == nil && err == nil {
 		return nil, nil
 	}
@@ -183,7 +186,11 @@ func (c *compiler) modelOf(members []*unit, constants map[string]any) *model.Mod
 				m.Graph.SparseInitializers = append(m.Graph.SparseInitializers, *t)
 			default:
 				if !within[maker] {
-					m.Graph.Inputs = append(m.Graph.Inputs, model.ValueInfo{Name: name, Type: c.declared[name]})
+					declared := c.declared[name]
+					if maker != nil {
+						declared = withoutExtents(declared)
+					}
+					m.Graph.Inputs = append(m.Graph.Inputs, model.ValueInfo{Name: name, Type: declared})
 				}
 			}
 		}
@@ -200,6 +207,15 @@ func (c *compiler) modelOf(members []*unit, constants map[string]any) *model.Mod
 		}
 	}
 	return &m
+}
+
+// withoutExtents returns a type with unknown extents.
+func withoutExtents(t model.Type) model.Type {
+	t.Dims = make([]model.Dim, len(t.Dims))
+	for i := range t.Dims {
+		t.Dims[i] = model.Symbolic("")
+	}
+	return t
 }
 
 // relink puts the groups in place of their nodes.
