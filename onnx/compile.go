@@ -332,8 +332,10 @@ func (c *compiler) nameValues() error {
 			return err
 		}
 	}
+	fixes := c.fixesDefaults()
 	for _, in := range c.graph.Inputs {
-		c.p.inputs = append(c.p.inputs, port{name: in.Name, slot: c.slots[in.Name], host: -1, typ: in.Type, optional: unfilled[in.Name] == nil})
+		optional := unfilled[in.Name] == nil
+		c.p.inputs = append(c.p.inputs, port{name: in.Name, slot: c.slots[in.Name], host: -1, typ: in.Type, optional: optional, fixed: optional && fixes})
 	}
 	for _, u := range c.nodes {
 		u.outs = u.node.Outputs

@@ -6,6 +6,9 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/quote"
+	"github.com/restride/restride/layout"
 	"github.com/restride/restride/onnx/model"
 	"github.com/restride/restride/tensor"
 )
@@ -68,6 +71,19 @@ func (c *compiler) group() error {
 		by[members[0]] = whole
 	}
 	return c.relink(by)
+}
+
+// fixesDefaults reports whether defaults of inputs are constants, for an engine that prepares
+// these. In file formats before 4 all constants, weights too, are defaults of inputs.
+func (c *compiler) fixesDefaults() bool {
+	const optional = 4 // the first format with constants that are not
+	_, groups := c.provider.(Grouper)
+	return groups && c.model.IRVersion < optional
+}
+
+// errFixed refuses an input whose default is a constant.
+func errFixed(op, name string) error {
+	return layout.Errorf(device.ErrUnsupported, op, "input %s cannot be given: in file formats before 4 an engine that runs groups has its default as a constant", quote.Name(name))
 }
 
 // groups reports whether a node can be in a group.

@@ -38,6 +38,7 @@ type port struct {
 	host     int // slot of an input whose default is also on the host; otherwise -1
 	typ      model.Type
 	optional bool // an input with a default
+	fixed    bool // the engine has the default as a constant
 	made     bool // an output of a node, not an input or constant
 }
 

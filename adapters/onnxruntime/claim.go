@@ -12,7 +12,7 @@ import (
 // group.
 func (e *Engine) Claim(n onnx.Node) onnx.Claim {
 	switch {
-	case n.Domain != "", n.Op == "BitCast", strings.Contains(n.Op, "Sequence"), strings.HasPrefix(n.Op, "Optional"):
+	case n.Domain != "", n.Op == "BitCast", holdsOthers(n.Op):
 		return onnx.ClaimNone
 	case n.Op == "Slice", n.Op == "Split": // windows, which ONNX Runtime copies
 		return onnx.ClaimBetween
@@ -20,6 +20,11 @@ func (e *Engine) Claim(n onnx.Node) onnx.Claim {
 		return onnx.ClaimOperand
 	}
 	return onnx.ClaimBeside
+}
+
+// holdsOthers reports whether an operator works on sequences or optionals.
+func holdsOthers(op string) bool {
+	return op != "ReverseSequence" && strings.Contains(op, "Sequence") || strings.HasPrefix(op, "Optional")
 }
 
 // views are other operators that only change the layout, for as long as nobody needs their
