@@ -49,9 +49,13 @@ func (c *compiler) group() error {
 		}
 	}
 	c.claims()
+	groups := c.allGroups()
+	if c.explains {
+		return nil
+	}
 	by := make(map[*unit]*unit, len(c.nodes)) // replacement of each unit; nil: removed
 	constants := c.constants()
-	for _, members := range c.allGroups() {
+	for _, members := range groups {
 		m := c.modelOf(members, constants)
 		whole, err := c.whole(engine, members, m)
 		if err != nil {

@@ -112,6 +112,15 @@ type Option func(*compiler)
 // WithOperators makes an engine run the nodes that the session cannot.
 func WithOperators(p Provider) Option { return func(c *compiler) { c.provider = p } }
 
+// configure applies options.
+func (c *compiler) configure(options []Option) {
+	for _, option := range options {
+		if option != nil {
+			option(c)
+		}
+	}
+}
+
 // foreign is an engine's operator in a session.
 type foreign struct {
 	*Operator

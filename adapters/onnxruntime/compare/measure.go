@@ -1,3 +1,5 @@
+//go:build unix
+
 package main
 
 import (
@@ -10,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/restride/restride/adapters/onnxruntime"
@@ -33,8 +36,8 @@ type figures struct {
 	Groups, Grouped, Kept, Views, Copies int
 	Nodes, Unknown                       int
 	Difference                           float64
-	Here, There                          float64 // ms of a run
-	Load                                 float64 // ms
+	Here, There                          float64 // ms of a run, the best
+	Load                                 float64 // ms of processors
 	Resident, Peak                       float64 // MB
 }
 
@@ -81,7 +84,7 @@ func (m *measured) part(name string) (f figures, err error) {
 
 // beside measures the load of a session, and its memory.
 func (m *measured) beside(s *tensor.Stream, f *figures) (err error) {
-	begin := time.Now()
+	begin := busy()
 	file, err := model.Load(m.path)
 	if err != nil {
 		return err
@@ -92,7 +95,7 @@ func (m *measured) beside(s *tensor.Stream, f *figures) (err error) {
 	}
 	defer func() { err = errors.Join(err, sess.Close()) }()
 	file = nil
-	f.Load = milliseconds(time.Since(begin))
+	f.Load = busy() - begin
 	in, err := m.random().Values(s, sess.Inputs())
 	if err != nil {
 		return err
@@ -116,13 +119,13 @@ func (m *measured) alone(s *tensor.Stream, f *figures) (err error) {
 	if err != nil {
 		return err
 	}
-	begin := time.Now()
+	begin := busy()
 	a, err := models.Open(m.path, inputs, outputs)
 	if err != nil {
 		return err
 	}
 	defer a.Close()
-	f.Load = milliseconds(time.Since(begin))
+	f.Load = busy() - begin
 	in, err := m.random().Values(s, inputs)
 	if err != nil {
 		return err
@@ -153,6 +156,16 @@ func (m *measured) ends() (inputs, outputs []model.ValueInfo, err error) {
 // described is the path of a model without nodes.
 func (m *measured) described() string {
 	return os.TempDir() + "/restride-compare-" + m.name + ".onnx"
+}
+
+// busy returns the milliseconds that processors have spent in this process: other processes
+// change that less than the time that passes.
+func busy() float64 {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		return 0
+	}
+	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e6
 }
 
 func milliseconds(d time.Duration) float64 { return float64(d) / 1e6 }
@@ -296,7 +309,7 @@ func differenceOf(got, want onnx.Values, name string) (float64, error) {
 	return max(worst, math.SmallestNonzeroFloat64), err
 }
 
-// times measures runs of both, in turn, and returns medians.
+// times measures runs of both, in turn, and returns the best.
 func (f *figures) times(sess *onnx.Session, a *models.Alone, in onnx.Values, rounds int) error {
 	var here, there []float64
 	for range rounds {
@@ -319,8 +332,6 @@ func (f *figures) times(sess *onnx.Session, a *models.Alone, in onnx.Values, rou
 			v.Release()
 		}
 	}
-	f.Here, f.There = median(here), median(there)
+	f.Here, f.There = slices.Min(here), slices.Min(there)
 	return nil
 }
-
-func median(list []float64) float64 { return slices.Sorted(slices.Values(list))[len(list)/2] }
