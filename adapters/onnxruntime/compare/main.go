@@ -80,7 +80,7 @@ Sessions on the cpu device with [adapters/onnxruntime](../../adapters/onnxruntim
 | groups, of nodes | the groups that ONNX Runtime runs, and their nodes; those that the session left to it are counted as kept |
 | views, copies | what the session does with the other nodes; nodes of constants are not counted |
 | difference | the largest of any output, to ONNX Runtime alone |
-| run | the best of %d runs, in which both are measured in turn |
+| run | the best of twice %d runs, in which both are measured in turn |
 | load | processor time for model and session, with the file in the page cache: the least of 5 processes each, in turn |
 | memory | resident after a run, and after the garbage is collected: the least of 5 processes each. In parentheses the peak |
 | unknown | nodes of unknown bytes in ` + "`restride explain`" + ` |
