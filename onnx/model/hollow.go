@@ -22,56 +22,50 @@ const (
 // hollow returns an encoded model, which has been checked, without the raw_data of large
 // initializers of its graph, and these by the index of the initializer; nil: not cut out.
 func hollow(b []byte) (rest []byte, elements [][]byte) {
-	rest = rewrite(b, func(graph protowire.Number, b []byte) ([]byte, bool) {
-		if graph != graphOfModel {
-			return nil, false
-		}
-		return rewrite(b, func(initializer protowire.Number, b []byte) ([]byte, bool) {
-			if initializer != initializerOfGraph {
-				return nil, false
-			}
+	rest = rewrite(b, graphOfModel, func(graph []byte) []byte {
+		return rewrite(graph, initializerOfGraph, func(initializer []byte) []byte {
 			var large []byte
-			tensor := rewrite(b, func(raw protowire.Number, b []byte) ([]byte, bool) {
-				if raw != rawDataOfTensor {
-					return nil, false
+			small := rewrite(initializer, rawDataOfTensor, func(raw []byte) []byte {
+				if large = nil; len(raw) < largeElements { // the last occurrence of a field counts
+					return raw
 				}
-				if large = nil; len(b) < largeElements { // the last occurrence of a field counts
-					return nil, false
-				}
-				large = b[:len(b):len(b)]
-				return []byte{}, true
+				large = raw[:len(raw):len(raw)]
+				return nil
 			})
 			elements = append(elements, large)
-			return tensor, true
-		}), true
+			return small
+		})
 	})
 	return rest, elements
 }
 
-// rewrite returns an encoded message in which change has replaced the contents of fields of bytes.
-func rewrite(b []byte, change func(field protowire.Number, content []byte) (changed []byte, yes bool)) []byte {
+// rewrite returns an encoded message in which shorten has replaced the contents of a field: the
+// message itself if none became shorter.
+func rewrite(b []byte, of protowire.Number, shorten func(content []byte) []byte) []byte {
 	var out []byte
-	for len(b) > 0 {
-		field, typ, tag := protowire.ConsumeTag(b)
-		if tag < 0 {
-			return nil // checked: does not happen
+	kept := 0 // b up to here is in out
+	for at := 0; at < len(b); {
+		begin := at
+		field, typ, n := protowire.ConsumeTag(b[at:])
+		at += max(n, 0)
+		content := b[at:]
+		if n = protowire.ConsumeFieldValue(field, typ, content); n <= 0 {
+			return b // checked: does not happen
 		}
-		n := protowire.ConsumeFieldValue(field, typ, b[tag:])
-		if n < 0 {
-			return nil
+		if at += n; field != of || typ != protowire.BytesType {
+			continue
 		}
-		whole := b[:tag+n]
-		b = b[tag+n:]
-		if typ == protowire.BytesType {
-			content, _ := protowire.ConsumeBytes(whole[tag:])
-			if changed, yes := change(field, content); yes {
-				out = protowire.AppendBytes(protowire.AppendTag(out, field, typ), changed)
-				continue
-			}
+		content, _ = protowire.ConsumeBytes(content)
+		if short := shorten(content); len(short) < len(content) {
+			out = append(out, b[kept:begin]...)
+			out = protowire.AppendBytes(protowire.AppendTag(out, field, typ), short)
+			kept = at
 		}
-		out = append(out, whole...)
 	}
-	return out
+	if kept == 0 {
+		return b
+	}
+	return append(out, b[kept:]...)
 }
 
 // fill gives initializers the elements that hollow has cut out.
