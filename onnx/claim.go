@@ -107,10 +107,10 @@ func (k *keeper) operands() {
 		user, only := k.user(u)
 		switch {
 		case !only:
-		case k.claim[u] >= ClaimOperand:
-			u.kept = "an operand of " + user + " alone, which the engine fuses it with, or copies it for"
 		case k.constant[u]:
 			u.kept = "of constants alone, for " + user + ": the engine computes it once"
+		case k.claim[u] >= ClaimOperand:
+			u.kept = "an operand of " + user + " alone, which the engine fuses it with, or copies it for"
 		case u.host && k.c.p.stream.IsHost():
 			u.kept = "a shape for " + user + " alone, on the host in either"
 		}

@@ -27,15 +27,15 @@ func parse(b []byte, dir string) (*Model, error) {
 	return read(b, p, "model", func(m *Model) error { return reader{dir}.model(m, p) })
 }
 
-// parseOwned is parse for bytes that nobody else uses: large initializers keep them.
+// parseOwned is parse for bytes that nobody else uses: large tensors keep them.
 func parseOwned(b []byte, dir string) (*Model, error) {
 	p := new(onnxpb.ModelProto)
 	decoded := func() error {
-		rest, elements := hollow(b)
+		rest, graph := hollow(b)
 		if err := decode(rest, p, "model"); err != nil {
 			return err
 		}
-		fill(p, elements)
+		graph.fill(p.Graph)
 		return nil
 	}
 	return convert(b, p, "model", decoded, func(m *Model) error { return reader{dir}.model(m, p) })

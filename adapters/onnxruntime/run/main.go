@@ -16,12 +16,15 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"text/tabwriter"
 	"time"
 
 	_ "github.com/restride/restride" // all devices
 	"github.com/restride/restride/adapters/onnxruntime"
 	"github.com/restride/restride/adapters/onnxruntime/internal/models"
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/layout"
 	"github.com/restride/restride/onnx"
 	"github.com/restride/restride/onnx/model"
 	"github.com/restride/restride/tensor"
@@ -39,6 +42,7 @@ type options struct {
 	library, device, inputs string
 	random                  models.Random
 	rounds                  int
+	explain                 bool
 	tolerance               float64
 }
 
@@ -53,6 +57,7 @@ func run(args []string, out io.Writer) (err error) {
 	flags.Var(o.random.Dims, "dim", "value of a symbolic extent, NAME=N; others are 1")
 	flags.Var(o.random.Shapes, "shape", "shape of an input, NAME=1x3x224x224")
 	flags.Var(o.random.Fills, "fill", "value of all elements of an input, NAME=VALUE")
+	flags.BoolVar(&o.explain, "explain", false, "run nothing, and say what each node would do")
 	flags.IntVar(&o.rounds, "rounds", 10, "how often both are measured, in turn")
 	flags.Float64Var(&o.tolerance, "tolerance", 1e-4, "largest difference of an output, relative to its largest number")
 	if err := flags.Parse(args); err != nil {
@@ -90,6 +95,9 @@ func (o *options) compare(path string, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
+	if o.explain {
+		return o.explained(s, m, engine, out)
+	}
 	sess, err := onnx.NewSession(s, m, onnx.WithOperators(engine))
 	if err != nil {
 		return err
@@ -120,6 +128,39 @@ func (o *options) compare(path string, out io.Writer) (err error) {
 		return err
 	}
 	return o.times(sess, in, given, whole, out)
+}
+
+// explained prints what each node would do, and why.
+func (o *options) explained(s *tensor.Stream, m *model.Model, engine onnx.Provider, out io.Writer) error {
+	given := onnx.Assumptions{Shapes: map[string]layout.Shape{}, Dims: map[string]int64{}}
+	for name := range o.random.Shapes {
+		shape, err := o.random.Shape(model.ValueInfo{Name: name})
+		if err != nil {
+			return err
+		}
+		given.Shapes[name] = shape
+	}
+	for name, value := range o.random.Dims {
+		n, err := strconv.ParseInt(value, 10, 64)
+		if err != nil {
+			return fmt.Errorf("-dim %s: %w", name, err)
+		}
+		given.Dims[name] = n
+	}
+	e, err := onnx.Explain(s, m, given, onnx.WithOperators(engine))
+	if err != nil {
+		return err
+	}
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "NODE\tOP\tNAME\tTYPE\tVERDICT\tWHY")
+	for _, n := range e.Nodes {
+		kind := ""
+		if len(n.Outputs) > 0 {
+			kind = n.Outputs[0].Type
+		}
+		fmt.Fprintf(table, "%s%d\t%s\t%q\t%s\t%s\t%s\n", n.Graph, n.Index, n.Op, n.Name, kind, n.Outcome, n.Why)
+	}
+	return table.Flush()
 }
 
 // values makes the inputs, or reads them.

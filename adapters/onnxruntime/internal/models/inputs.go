@@ -56,7 +56,7 @@ func (r *Random) value(s *tensor.Stream, rng *rand.Rand, v model.ValueInfo) (onn
 	if v.Type.Kind != model.TensorType || v.Type.Elem == layout.String {
 		return nil, fmt.Errorf("no random %v can be made: -inputs names a folder with inputs", v.Type)
 	}
-	shape, err := r.shape(v)
+	shape, err := r.Shape(v)
 	if err != nil {
 		return nil, err
 	}
@@ -84,8 +84,8 @@ func (r *Random) value(s *tensor.Stream, rng *rand.Rand, v model.ValueInfo) (onn
 	return y, errors.Join(err, x.Release())
 }
 
-// shape returns the shape of an input: the given one, or the declared one.
-func (r *Random) shape(v model.ValueInfo) (layout.Shape, error) {
+// Shape returns the shape of an input: the given one, or the declared one.
+func (r *Random) Shape(v model.ValueInfo) (layout.Shape, error) {
 	shape := layout.Shape{}
 	if given, ok := r.Shapes[v.Name]; ok {
 		for _, part := range strings.FieldsFunc(given, func(r rune) bool { return r == 'x' }) {
