@@ -55,7 +55,9 @@ var policy = map[string][]string{
 	"internal/bench/benchtest": {"layout", "device", "internal/oracle", "bench", "internal/bench/cases", "internal/bench/report"},
 	"bench/results":            {"internal/bench/cases", "internal/bench/report", "internal/file", "internal/quote"},
 	"checkpoint":               {"layout", "device/budget", "internal/file", "internal/jsontext", "internal/quote"},
-	"quant":                    {"layout", "device", "tensor", "checkpoint", "internal/nearest", "internal/quote"},
+	"quant":                    {"layout", "internal/digits", "device", "tensor", "checkpoint", "internal/nearest", "internal/quote"},
+	"internal/digits":          {"layout", "internal/quote"},
+	"order":                    {"layout", "internal/digits", "internal/quote", "tensor"},
 	"quant/generate":           {"checkpoint", "quant", "internal/file"},
 	"dlpack":                   {"layout", "device", "cpu", "tensor", "internal/dl"},
 	"pipeline":                 {"layout", "device", "device/budget", "tensor"},
@@ -101,10 +103,10 @@ var policy = map[string][]string{
 	"internal/fraction":    {"layout", "device", "internal/numeric", "internal/rounding"},
 	"internal/faults":      {"layout", "device", "pipeline", "tensor"}, // of drivers, for tests
 	"internal/graphs":      {"layout", "device", "tensor", "onnx", "onnx/model", "internal/fraction", "internal/ndarray", "internal/numeric"},
-	"internal/adversary":   {"layout", "internal/bench/cases", "internal/bench/page", "internal/bench/peers", "internal/bench/report", "checkpoint", "device", "device/budget", "internal/oracle", "quant", "tensor", "dlpack", "onnx", "onnx/model", "internal/fraction", "internal/graphs", "internal/ndarray", "internal/npy", "internal/numeric", "internal/onnxpb", "internal/race", "google.golang.org/protobuf"},
+	"internal/adversary":   {"layout", "cuda", "internal/cudasim", "internal/bench/cases", "internal/bench/page", "internal/bench/peers", "internal/bench/report", "checkpoint", "device", "device/budget", "internal/oracle", "quant", "tensor", "dlpack", "onnx", "onnx/model", "internal/fraction", "internal/graphs", "internal/ndarray", "internal/npy", "internal/numeric", "internal/onnxpb", "internal/race", "google.golang.org/protobuf"},
 
 	"cmd/restride": {
-		"", "layout", "device", "internal/backend", "internal/launches", "internal/oracle", "bench", "internal/bench/cases", "internal/bench/page", "internal/bench/peers", "internal/bench/report", "tensor", "onnx", "onnx/model", "checkpoint", "quant", "pipeline", "internal/file", "internal/nearest", "internal/jsontext", "internal/npy", "internal/numeric", "internal/quote", "internal/simd", "device/budget", "internal/sysmem",
+		"", "layout", "device", "internal/backend", "internal/launches", "internal/oracle", "bench", "internal/bench/cases", "internal/bench/page", "internal/bench/peers", "internal/bench/report", "tensor", "onnx", "onnx/model", "checkpoint", "order", "quant", "pipeline", "internal/file", "internal/nearest", "internal/jsontext", "internal/npy", "internal/numeric", "internal/quote", "internal/simd", "device/budget", "internal/sysmem",
 		"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term",
 	},
 	"cmd/soak":           {"", "internal/adversary"},
