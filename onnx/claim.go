@@ -109,10 +109,10 @@ func (k *keeper) operands() {
 		case !only:
 		case k.constant[u]:
 			u.kept = "of constants alone, for " + user + ": the engine computes it once"
-		case k.claim[u] >= ClaimOperand:
-			u.kept = "an operand of " + user + " alone, which the engine fuses it with, or copies it for"
 		case u.host && k.c.p.stream.IsHost():
 			u.kept = "a shape for " + user + " alone, on the host in either"
+		case !u.host && k.claim[u] >= ClaimOperand:
+			u.kept = "an operand of " + user + " alone, which the engine fuses it with, or copies it for"
 		}
 	}
 }
@@ -130,10 +130,11 @@ func (k *keeper) user(u *unit) (user string, only bool) {
 	return user, user != ""
 }
 
-// results keeps nodes beside those of the engine that make their inputs.
+// results keeps nodes beside those of the engine that make their inputs, but not shapes: these
+// the session has without elements.
 func (k *keeper) results() {
 	for _, u := range k.c.nodes {
-		if k.claim[u] != ClaimBeside || u.kept != "" {
+		if k.claim[u] != ClaimBeside || u.kept != "" || u.host {
 			continue
 		}
 		for _, name := range u.in {

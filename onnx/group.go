@@ -49,13 +49,26 @@ func (c *compiler) group() error {
 		}
 	}
 	c.claims()
-	groups := c.allGroups()
 	if c.explains {
+		c.allGroups() // some nodes may be kept in none
 		return nil
 	}
+	err := c.groupBy(engine)
+	if err != nil && slices.ContainsFunc(c.nodes, func(u *unit) bool { return u.kept != "" }) {
+		// The engine may lack a type of an operator that it claims.
+		for _, u := range c.nodes {
+			u.kept = ""
+		}
+		err = c.groupBy(engine)
+	}
+	return err
+}
+
+// groupBy replaces nodes with the groups that the engine runs.
+func (c *compiler) groupBy(engine Grouper) error {
 	by := make(map[*unit]*unit, len(c.nodes)) // replacement of each unit; nil: removed
 	constants := c.constants()
-	for _, members := range groups {
+	for _, members := range c.allGroups() {
 		m := c.modelOf(members, constants)
 		whole, err := c.whole(engine, members, m)
 		if err != nil {

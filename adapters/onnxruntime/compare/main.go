@@ -26,7 +26,8 @@ func main() {
 	folder := flag.String("models", "../../build/onnx-models", "where models.sh has put models")
 	list := flag.String("list", "compare/models.txt", "the models, with inputs")
 	library := flag.String("library", "", "ONNX Runtime's library; none: where setup.sh installs it")
-	rounds := flag.Int("rounds", 40, "how often runs are measured, in turn")
+	rounds := flag.Int("rounds", 40, "how often runs are measured, in turn, twice each")
+	processes := flag.Int("processes", 5, "how many processes measure a load")
 	only := flag.String("only", "", "models whose names contain this")
 	note := flag.String("note", "", "what else is to be known of the machine")
 	part := flag.String("part", "", "measure one model and print figures: run, beside or alone")
@@ -51,7 +52,7 @@ func main() {
 		if len(fields) < 2 || !strings.Contains(fields[0], *only) {
 			continue
 		}
-		m := &measured{name: fields[0], path: filepath.Join(*folder, fields[1]), given: fields[2:], engine: engine, rounds: *rounds}
+		m := &measured{name: fields[0], path: filepath.Join(*folder, fields[1]), given: fields[2:], engine: engine, rounds: *rounds, processes: *processes}
 		if *part != "" {
 			f, err := m.part(*part)
 			if err != nil {
@@ -81,8 +82,8 @@ Sessions on the cpu device with [adapters/onnxruntime](../../adapters/onnxruntim
 | views, copies | what the session does with the other nodes; nodes of constants are not counted |
 | difference | the largest of any output, to ONNX Runtime alone |
 | run | the best of twice %d runs, in which both are measured in turn |
-| load | processor time for model and session, with the file in the page cache: the least of 5 processes each, in turn |
-| memory | resident after a run, and after the garbage is collected: the least of 5 processes each. In parentheses the peak |
+| load | processor time for model and session, with the file in the page cache: the least of some processes each, in turn |
+| memory | resident after a run, and after the garbage is collected: the least of the same processes. In parentheses the peak |
 | unknown | nodes of unknown bytes in ` + "`restride explain`" + ` |
 
 | model | groups, of nodes | kept | views | copies | difference | run ms | alone | ratio | load ms | alone | ratio | memory MB | alone | ratio | unknown |
@@ -123,7 +124,7 @@ func (m *measured) row(flags []string) (string, error) {
 		return "", err
 	}
 	var best [2]figures
-	for range 5 {
+	for range m.processes {
 		for i, name := range []string{"beside", "alone"} {
 			f, err := part(name)
 			if err != nil {

@@ -29,6 +29,7 @@ type measured struct {
 	given      []string // shapes, NAME=1x3x48x320, and values, NAME:=16000
 	engine     *onnxruntime.Engine
 	rounds     int
+	processes  int
 }
 
 // figures are what a process measures.

@@ -35,7 +35,6 @@ const (
 	createTensor            function = 49
 	getTensorData           function = 51
 	castToTensorInfo        function = 55
-	onnxTypeOf              function = 56
 	elementType             function = 60
 	dimensionsCount         function = 61
 	dimensions              function = 62
