@@ -1,6 +1,7 @@
 package onnx_test
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -130,4 +131,27 @@ func TestClaimsOfOldFiles(t *testing.T) {
 	run(t, sess, onnx.Values{"x": x})
 	_, err := sess.Run(t.Context(), onnx.Values{"x": x, "table": x})
 	require.ErrorContains(t, err, `input "table" cannot be given: in file formats before 4`)
+}
+
+// refuser claims operators that it then cannot run.
+type refuser struct{ claimer }
+
+func (r *refuser) Group(g onnx.Group) (*onnx.Operator, error) {
+	for _, n := range g.Model.Graph.Nodes {
+		if n.OpType != "Mix" {
+			return nil, errors.New("no kernel for " + n.OpType)
+		}
+	}
+	return r.mixer.Group(g)
+}
+
+// TestClaimsOfRefusedGroups: where the engine refuses a group, the session runs what it claimed.
+func TestClaimsOfRefusedGroups(t *testing.T) {
+	s := openOn(t, must(cpu.Open()))
+	engine := &refuser{claimer{claims: map[string]onnx.Claim{"Transpose": onnx.ClaimBetween}}}
+	sess := sessionWith(t, s, claimed(), engine)
+	x := held(t)(tensor.FromSlice(s, []int64{1, 2, 3, 4}, 2, 2))
+	sess.OnNode(func(n onnx.NodeReport) { require.Empty(t, n.Keeps) })
+	run(t, sess, onnx.Values{"x": x})
+	require.Len(t, engine.groups, 3)
 }
