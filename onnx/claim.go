@@ -32,6 +32,9 @@ const (
 	// ClaimBeside also applies where the engine makes an input: the node is not a view of it,
 	// or the engine fuses it with the input's maker.
 	ClaimBeside
+	// ClaimBehind also applies anywhere behind the engine's nodes, and takes the nodes between
+	// along: for quantization, which engines move through layout operators.
+	ClaimBehind
 )
 
 // claims decides which nodes of the session's operators the engine keeps, and why.
@@ -78,6 +81,11 @@ func (k *keeper) between() {
 			} else if maker != nil && k.after[maker] && !k.after[u] {
 				k.after[u], from[u] = true, from[maker]
 			}
+		}
+	}
+	for _, u := range k.c.nodes {
+		if k.claim[u] == ClaimBehind && k.after[u] {
+			u.kept = "behind " + from[u] + ", which the engine fuses it with"
 		}
 	}
 	for _, u := range slices.Backward(k.c.nodes) {
@@ -134,7 +142,7 @@ func (k *keeper) user(u *unit) (user string, only bool) {
 // the session has without elements.
 func (k *keeper) results() {
 	for _, u := range k.c.nodes {
-		if k.claim[u] != ClaimBeside || u.kept != "" || u.host {
+		if k.claim[u] < ClaimBeside || u.kept != "" || u.host {
 			continue
 		}
 		for _, name := range u.in {

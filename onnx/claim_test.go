@@ -92,6 +92,21 @@ func TestClaims(t *testing.T) {
 	}
 	require.Empty(t, engine.groups, "an explanation offers no groups")
 
+	engine.claims["Cast"] = onnx.ClaimBehind
+	m := claimed()
+	m.Graph.Nodes = append(m.Graph.Nodes, node("Cast", "later", []string{"view"}, onnx.Int("to", int64(layout.Int32))))
+	m.Graph.Outputs = append(m.Graph.Outputs, model.ValueInfo{Name: "later"})
+	e, err = onnx.Explain(s, m, onnx.Assumptions{}, onnx.WithOperators(engine))
+	require.NoError(t, err)
+	for _, n := range e.Nodes {
+		switch n.Outputs[0].Name {
+		case "later":
+			require.Equal(t, "an engine's: behind \"b\", which the engine fuses it with", n.Why)
+		case "view":
+			require.Equal(t, "an engine's: between \"b\" and \"later\": the session would run the engine twice", n.Why)
+		}
+	}
+
 	engine.claims = nil
 	e, err = onnx.Explain(s, claimed(), onnx.Assumptions{}, onnx.WithOperators(engine))
 	require.NoError(t, err)

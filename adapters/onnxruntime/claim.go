@@ -18,6 +18,8 @@ func (e *Engine) Claim(n onnx.Node) onnx.Claim {
 		return onnx.ClaimBetween
 	case slices.Contains(views, n.Op):
 		return onnx.ClaimOperand
+	case strings.HasSuffix(n.Op, "QuantizeLinear"), n.Op == "DequantizeLinear":
+		return onnx.ClaimBehind
 	}
 	return onnx.ClaimBeside
 }

@@ -150,6 +150,12 @@ var fusions = map[string]func(b *built) string{
 		x = b.add("Conv", list(b.quantized("", x), b.codes("", 0, 8, 3, 3, 3)))
 		return b.quantized("", b.add("Concat", list(b.quantized("", x), b.quantized("", b.add("MaxPool", list(b.quantized("", x)), onnx.Ints("kernel_shape", 1, 1)))), onnx.Int("axis", 1)))
 	},
+	"QDQ behind layout": func(b *built) string {
+		x := b.add("MatMul", list(b.quantized("", "x"), b.codes("", 1, 16, 16)))
+		x = b.add("Reshape", list(b.quantized("", x), constant(b, []int64{0, 0, 4, 4}, 4)))
+		x = b.add("Transpose", list(b.quantized("", x)), onnx.Ints("perm", 0, 2, 1, 3))
+		return b.quantized("", x)
+	},
 	"dynamic quantization": func(b *built) string { return b.add("Relu", list(b.dynamic("x", 16, 16))) },
 	"dynamic quantization of com.microsoft": func(b *built) string {
 		codes := make([]uint8, 256)
