@@ -123,8 +123,9 @@ type Assumptions struct {
 // opaque: their outputs are contiguous and have the types declared by given and the model's
 // value_info, or that follow from those of the inputs. If an extent remains unknown, the
 // outcome is the operator's general one. Graphs in attributes of nodes
-// (If, Loop, Scan) are explained too, and functions of the model.
-func Explain(s *tensor.Stream, m *model.Model, given Assumptions) (*Explanation, error) {
+// (If, Loop, Scan) are explained too, and functions of the model. With an engine
+// (WithOperators), nodes that the session would leave to it are foreign, with the reason.
+func Explain(s *tensor.Stream, m *model.Model, given Assumptions, options ...Option) (*Explanation, error) {
 	const op = "Explain"
 	switch {
 	case s == nil:
@@ -143,7 +144,9 @@ func Explain(s *tensor.Stream, m *model.Model, given Assumptions) (*Explanation,
 	if err := e.checkGiven(op); err != nil {
 		return nil, err
 	}
-	_, err = e.graph(&explained{model: m, own: len(m.Graph.Inputs)}, &compiler{explains: true}, nil, nil)
+	c := &compiler{explains: true}
+	c.configure(options)
+	_, err = e.graph(&explained{model: m, own: len(m.Graph.Inputs)}, c, nil, nil)
 	if err = errors.Join(err, e.close()); err != nil {
 		return nil, err
 	}

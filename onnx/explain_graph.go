@@ -117,6 +117,14 @@ func (e *explainer) step(x *explained, st *step) error {
 			n.Outcome, n.Why, n.Bytes, n.Runtime = IsConstant, whyFolded, 0, 0
 		}
 	}
+	if kept := st.unit.kept; kept != "" && n.Outcome != IsWrong {
+		n.Outcome, n.Why, n.Bytes, n.Runtime = IsForeign, "an engine's: "+kept, 0, 0
+		for i, v := range outs {
+			if !absent(v) && !isOnHost(v) {
+				outs[i] = e.value(st.outputs[i], typeOf(v), true)
+			}
+		}
+	}
 	if n.Outcome == IsCopy && st.d.overwrites && slices.Contains(st.given, st.in[0]) {
 		n.Why += "; only the updates are written, in place, if input " + quote.Name(x.inputOf(st.in[0])) + " is given away (Donate)"
 	}

@@ -26,6 +26,9 @@ func (c *compiler) fold() error {
 		room.grow(k.value)
 	}
 	for _, p := range s.inputs { // defaults are not constants: a run can replace them
+		if p.fixed {
+			continue
+		}
 		r.values[p.slot] = nil
 		if p.host >= 0 {
 			r.values[p.host] = nil

@@ -1,10 +1,14 @@
 package onnx
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/quote"
+	"github.com/restride/restride/layout"
 	"github.com/restride/restride/onnx/model"
 	"github.com/restride/restride/tensor"
 )
@@ -25,9 +29,12 @@ type Grouper interface {
 type Group struct {
 	// Model has the nodes in an executable order, with their constants and the opsets and
 	// functions of the model. Its inputs and outputs match the Call's and have the types
-	// that the model declares. Its outputs are the values used outside the group.
+	// that the model declares, but inputs that nodes make have no extents: real models declare
+	// wrong ones. Its outputs are the values used outside the group.
 	Model  *model.Model
 	Stream *tensor.Stream // the session's
+	// Checked: all inputs are inputs of the session, which checks their types.
+	Checked bool
 }
 
 // group replaces the engine's nodes with groups of them, where the engine runs the group.
@@ -37,10 +44,28 @@ func (c *compiler) group() error {
 		return nil
 	}
 	for _, u := range c.nodes {
-		if u.engine != nil && !c.groups(u) {
+		if u.engine != nil && !c.sameOpsets(u) {
 			u.d.host |= uint(u.engine.Host)
 		}
 	}
+	c.claims()
+	if c.explains {
+		c.allGroups() // some nodes may be kept in none
+		return nil
+	}
+	err := c.groupBy(engine)
+	if err != nil && slices.ContainsFunc(c.nodes, func(u *unit) bool { return u.kept != "" }) {
+		// The engine may lack a type of an operator that it claims.
+		for _, u := range c.nodes {
+			u.kept = ""
+		}
+		err = c.groupBy(engine)
+	}
+	return err
+}
+
+// groupBy replaces nodes with the groups that the engine runs.
+func (c *compiler) groupBy(engine Grouper) error {
 	by := make(map[*unit]*unit, len(c.nodes)) // replacement of each unit; nil: removed
 	constants := c.constants()
 	for _, members := range c.allGroups() {
@@ -51,7 +76,9 @@ func (c *compiler) group() error {
 		}
 		if whole == nil && len(m.Graph.Outputs) > 0 {
 			for _, u := range members {
-				u.d.host |= uint(u.engine.Host)
+				if u.kept = ""; u.engine != nil {
+					u.d.host |= uint(u.engine.Host)
+				}
 			}
 			continue
 		}
@@ -63,12 +90,28 @@ func (c *compiler) group() error {
 	return c.relink(by)
 }
 
-// groups reports whether a node can be in a group, whose nodes have the model's opsets.
-func (c *compiler) groups(u *unit) bool {
-	return u.engine != nil && maps.Equal(u.model.Opsets, c.model.Opsets)
+// fixesDefaults reports whether defaults of inputs are constants, for an engine that prepares
+// these. In file formats before 4 all constants, weights too, are defaults of inputs.
+func (c *compiler) fixesDefaults() bool {
+	const optional = 4 // the first format with constants that are not
+	_, groups := c.provider.(Grouper)
+	return groups && c.model.IRVersion < optional
 }
 
-// allGroups returns the groups of the engine's nodes, each in order.
+// errFixed refuses an input whose default is a constant.
+func errFixed(op, name string) error {
+	return layout.Errorf(device.ErrUnsupported, op, "input %s cannot be given: in file formats before 4 an engine that runs groups has its default as a constant", quote.Name(name))
+}
+
+// groups reports whether a node can be in a group.
+func (c *compiler) groups(u *unit) bool {
+	return u.kept != "" || u.engine != nil && c.sameOpsets(u)
+}
+
+// sameOpsets reports whether the model's opsets apply to a node, as to all nodes of a group.
+func (c *compiler) sameOpsets(u *unit) bool { return maps.Equal(u.model.Opsets, c.model.Opsets) }
+
+// allGroups returns the groups of the engine's nodes, each in order, with what it keeps.
 func (c *compiler) allGroups() [][]*unit {
 	index := make(map[*unit]int, len(c.nodes))
 	after, taken := make([][]int, len(c.nodes)), make([]bool, len(c.nodes))
@@ -92,7 +135,15 @@ func (c *compiler) allGroups() [][]*unit {
 			groups[at[first]] = append(groups[at[first]], c.nodes[i])
 		}
 	}
-	return groups
+	return slices.DeleteFunc(groups, func(members []*unit) bool {
+		if slices.ContainsFunc(members, func(u *unit) bool { return u.engine != nil }) {
+			return false
+		}
+		for _, u := range members { // nothing here is the engine's own
+			u.kept = ""
+		}
+		return true
+	})
 }
 
 // whole returns a unit that runs a group, or nil if the engine does not run it or nobody
@@ -113,7 +164,7 @@ func (c *compiler) whole(engine Grouper, members []*unit, m *model.Model) (*unit
 		in:    namesOf(m.Graph.Inputs),
 		outs:  namesOf(m.Graph.Outputs),
 	}
-	is, err := engine.Group(Group{Model: m, Stream: c.p.stream})
+	is, err := engine.Group(Group{Model: m, Stream: c.p.stream, Checked: !slices.ContainsFunc(u.in, func(name string) bool { return c.maker[name] != nil }) && c.depth == 0})
 	if is == nil && err == nil {
 		return nil, nil
 	}
@@ -125,8 +176,12 @@ func (c *compiler) whole(engine Grouper, members []*unit, m *model.Model) (*unit
 	u.d = &definition{op: op, name: name, inputs: arity{0, many}, outputs: arity{0, many}, opaque: true, host: uint(f.Host)}
 	for _, m := range members {
 		u.group = append(u.group, m.index)
+		if m.kept != "" {
+			u.keeps = append(u.keeps, Kept{Index: m.index, Name: m.node.Name, Op: m.d.name, Why: m.kept})
+		}
 	}
 	slices.Sort(u.group)
+	slices.SortFunc(u.keeps, func(a, b Kept) int { return cmp.Compare(a.Index, b.Index) })
 	return u, nil
 }
 
@@ -164,7 +219,11 @@ func (c *compiler) modelOf(members []*unit, constants map[string]any) *model.Mod
 				m.Graph.SparseInitializers = append(m.Graph.SparseInitializers, *t)
 			default:
 				if !within[maker] {
-					m.Graph.Inputs = append(m.Graph.Inputs, model.ValueInfo{Name: name, Type: c.declared[name]})
+					declared := c.declared[name]
+					if maker != nil {
+						declared = withoutExtents(declared)
+					}
+					m.Graph.Inputs = append(m.Graph.Inputs, model.ValueInfo{Name: name, Type: declared})
 				}
 			}
 		}
@@ -181,6 +240,15 @@ func (c *compiler) modelOf(members []*unit, constants map[string]any) *model.Mod
 		}
 	}
 	return &m
+}
+
+// withoutExtents returns a type with unknown extents.
+func withoutExtents(t model.Type) model.Type {
+	t.Dims = make([]model.Dim, len(t.Dims))
+	for i := range t.Dims {
+		t.Dims[i] = model.Symbolic("")
+	}
+	return t
 }
 
 // relink puts the groups in place of their nodes.

@@ -252,8 +252,11 @@ func (c *compiler) fillsForArithmetic(u *unit) bool {
 }
 
 // isConstant reports whether a value that no node makes is an initializer that no input can
-// replace: the first slots belong to inputs.
-func (c *compiler) isConstant(name string) bool { return c.slots[name] >= len(c.graph.Inputs) }
+// replace. The first slots belong to inputs.
+func (c *compiler) isConstant(name string) bool {
+	slot := c.slots[name]
+	return slot >= len(c.graph.Inputs) || c.p.inputs[slot].fixed
+}
 
 // hold loads a constant to the host, the device or both, wherever it is used, and returns
 // the copy used as data; nil if nothing uses it.

@@ -38,6 +38,7 @@ type port struct {
 	host     int // slot of an input whose default is also on the host; otherwise -1
 	typ      model.Type
 	optional bool // an input with a default
+	fixed    bool // the engine has the default as a constant
 	made     bool // an output of a node, not an input or constant
 }
 
@@ -61,6 +62,7 @@ type step struct {
 	outputs  []string
 	captured []string // by bodies: the last inputs
 	group    []int    // its nodes, if it is an engine's group
+	keeps    []Kept   // the nodes of its group that the session could run
 	trouble  error    // why it is opaque, though its operator is known
 	unit     *unit    // in an explanation: the node
 }

@@ -112,6 +112,15 @@ type Option func(*compiler)
 // WithOperators makes an engine run the nodes that the session cannot.
 func WithOperators(p Provider) Option { return func(c *compiler) { c.provider = p } }
 
+// configure applies options.
+func (c *compiler) configure(options []Option) {
+	for _, option := range options {
+		if option != nil {
+			option(c)
+		}
+	}
+}
+
 // foreign is an engine's operator in a session.
 type foreign struct {
 	*Operator
@@ -125,20 +134,26 @@ func (c *compiler) ask(u *unit) (*foreign, error) {
 	if c.provider == nil {
 		return nil, nil
 	}
+	n := c.nodeOf(u)
 	captured, err := capturedBy(u.node)
 	if err != nil {
 		return nil, err
 	}
-	n := Node{
-		Domain: calleeOf(u.node.Domain, "", "").domain, Op: u.node.OpType, Overload: u.node.Overload, Name: u.node.Name,
-		Attrs: u.node.Attrs, Inputs: trimAbsent(u.node.Inputs), Outputs: u.node.Outputs, Captured: captured, Model: u.model, Stream: c.p.stream,
-	}
-	n.Version = u.model.Opsets[n.Domain]
+	n.Captured = captured
 	op, err := c.provider.Operator(n)
 	if op == nil && err == nil {
 		return nil, nil
 	}
 	return c.adopt(op, err, u.node.OpType, u.node.Outputs)
+}
+
+// nodeOf describes a node without graphs to the engine.
+func (c *compiler) nodeOf(u *unit) Node {
+	domain := calleeOf(u.node.Domain, "", "").domain
+	return Node{
+		Domain: domain, Op: u.node.OpType, Overload: u.node.Overload, Version: u.model.Opsets[domain], Name: u.node.Name,
+		Attrs: u.node.Attrs, Inputs: trimAbsent(u.node.Inputs), Outputs: u.node.Outputs, Model: u.model, Stream: c.p.stream,
+	}
 }
 
 // adopt returns an engine's operator. The session closes it, even after later errors.

@@ -26,7 +26,9 @@ type NodeReport struct {
 	Foreign bool
 	// Group lists the nodes that an engine ran as one unit, in the file's order: the report
 	// covers all of them. Index and Name belong to the first one that runs.
-	Group  []int
+	Group []int
+	// Keeps are the nodes of the group that the session could run, but left to the engine.
+	Keeps  []Kept
 	Elided bool   // not made: its only user writes it directly, or reports that it could not
 	Why    string // the reason for the verdict
 	// Read is the number of bytes read from the device: shapes, axes, and casts to strings.
@@ -42,6 +44,12 @@ type NodeReport struct {
 	HostTime, DeviceTime *Span
 
 	around bool // other nodes ran within it, those of its graphs
+}
+
+// Kept is a node that the session left to an engine, and why.
+type Kept struct {
+	Index         int // in the file's list of nodes
+	Name, Op, Why string
 }
 
 // OutputInfo is an output of a node.
@@ -141,7 +149,7 @@ func (st *step) report(c *call) NodeReport {
 
 // foreignReport describes the work done for an engine's operator.
 func (st *step) foreignReport(c *call) NodeReport {
-	n := NodeReport{Graph: st.path, Index: st.index, Name: st.name, Op: st.d.name, Foreign: !st.d.controls, around: st.d.controls, Group: st.group, Why: "an engine's", Sent: c.sent, Read: c.fetched}
+	n := NodeReport{Graph: st.path, Index: st.index, Name: st.name, Op: st.d.name, Foreign: !st.d.controls, around: st.d.controls, Group: st.group, Keeps: st.keeps, Why: "an engine's", Sent: c.sent, Read: c.fetched}
 	for i, v := range c.out {
 		switch m := infoOf(st.outputs[i], v); i {
 		case 0:
@@ -160,6 +168,9 @@ func (st *step) foreignReport(c *call) NodeReport {
 		return n
 	case len(st.group) > 1:
 		n.Why = "an engine's, which runs them whole"
+		if kept := len(st.keeps); kept > 0 {
+			n.Why += fmt.Sprintf("; it keeps %d that the session could run", kept)
+		}
 	}
 	if n.Bytes = c.compacted; n.Bytes > 0 {
 		n.Kind = tensor.Copy

@@ -240,6 +240,9 @@ func (p *program) bind(r *run, inputs Values) error {
 			}
 			return layout.Errorf(device.ErrInvalid, "Session.Run", "input %s is missing", quote.Name(in.name))
 		}
+		if in.fixed {
+			return errFixed("Session.Run", in.name)
+		}
 		if d, ok := v.(donation); ok {
 			v = d.x
 			r.given = append(r.given, in.slot)

@@ -37,11 +37,7 @@ func NewSession(s *tensor.Stream, m *model.Model, options ...Option) (*Session, 
 	}
 	p := &program{stream: s}
 	c := &compiler{}
-	for _, option := range options {
-		if option != nil {
-			option(c)
-		}
-	}
+	c.configure(options)
 	if err := c.compile(p, m); err != nil {
 		return nil, errors.Join(err, p.close())
 	}

@@ -1,7 +1,7 @@
 package onnxruntime
 
 import (
-	"errors"
+	"slices"
 	"sync"
 
 	"github.com/restride/restride/device"
@@ -12,15 +12,16 @@ import (
 )
 
 // operator is nodes that ONNX Runtime runs. It loads them when the types of their inputs are
-// known, which it needs and models need not declare: mostly at the first call.
+// known, which it needs and models need not declare: otherwise at the first call.
 type operator struct {
 	engine  *Engine
-	model   *model.Model
 	inputs  []string // of a call; "": omitted
 	outputs []string // of a call; "": not wanted
 	takes   []int    // the inputs of a call that the model takes: each once
 
 	mutex    sync.Mutex
+	model    *model.Model
+	light    bool                // without large constants: no other program can be made
 	programs map[string]*program // by the types and ranks of inputs
 	closed   bool
 }
@@ -29,14 +30,6 @@ type operator struct {
 type operand struct {
 	dtype layout.DType
 	dims  []int64
-}
-
-func unknownDims(rank int) []int64 {
-	dims := make([]int64, rank)
-	for i := range dims {
-		dims[i] = -1
-	}
-	return dims
 }
 
 func (e *Engine) newOperator(m *model.Model, inputs, outputs []string) *operator {
@@ -87,62 +80,81 @@ func (o *operator) types(made []onnx.OutputInfo) ([]onnx.OutputInfo, error) {
 	for k, i := range o.takes {
 		operands[k] = operand{made[i].Type, made[i].Shape}
 	}
-	outputs, err := o.describe(operands)
+	o.mutex.Lock()
+	defer o.mutex.Unlock()
+	infos, err := o.describe(operands)
 	if err != nil {
 		return nil, err
 	}
 	out := make([]onnx.OutputInfo, len(o.outputs))
-	for _, d := range outputs {
-		if !d.ranked || hasUnknown(d.dims) {
-			return nil, layout.Errorf(device.ErrUnsupported, "Session.Plan", "ONNX Runtime does not say of what shape output %q is", o.outputs[d.index])
+	k := 0
+	for i, name := range o.outputs {
+		if name == "" {
+			continue
 		}
-		out[d.index] = onnx.OutputInfo{Type: d.dtype, Shape: d.dims}
+		d := infos[k]
+		if k++; !d.Ranked || slices.Min(append(d.Dims, 0)) < 0 {
+			return nil, layout.Errorf(device.ErrUnsupported, "Session.Plan", "ONNX Runtime does not say of what shape output %q is", name)
+		}
+		out[i] = onnx.OutputInfo{Type: d.Type, Shape: d.Dims}
 	}
 	return out, nil
 }
 
-func hasUnknown(dims []int64) bool {
-	for _, n := range dims {
-		if n < 0 {
-			return true
-		}
-	}
-	return false
-}
-
 // program returns the program for inputs of certain types and ranks.
 func (o *operator) program(in []operand) (*program, error) {
-	var key []byte
-	for _, x := range in {
-		key = append(key, byte(x.dtype), byte(len(x.dims)))
-	}
 	o.mutex.Lock()
 	defer o.mutex.Unlock()
 	if o.closed {
 		return nil, layout.Named("onnxruntime", device.ErrClosed)
 	}
-	if p := o.programs[string(key)]; p != nil {
+	if p := o.programs[keyOf(in)]; p != nil {
 		return p, nil
+	}
+	if o.light {
+		return nil, layout.Errorf(device.ErrInvalid, "onnxruntime", "the inputs are not of the types that the model declares")
 	}
 	ranks := make([]operand, len(in))
 	for i, x := range in {
-		ranks[i] = operand{x.dtype, unknownDims(len(x.dims))}
+		ranks[i] = operand{x.dtype, slices.Repeat([]int64{-1}, len(x.dims))}
 	}
-	p, err := o.compile(ranks)
+	return o.load(ranks)
+}
+
+// load makes a program for inputs of certain types. The caller holds the mutex.
+func (o *operator) load(in []operand) (*program, error) {
+	p, err := o.compile(in)
 	if err == nil {
-		o.programs[string(key)] = p
+		o.programs[keyOf(in)] = p
 	}
 	return p, err
+}
+
+// keyOf names types and ranks.
+func keyOf(in []operand) string {
+	var key []byte
+	for _, x := range in {
+		key = append(key, byte(x.dtype), byte(len(x.dims)))
+	}
+	return string(key)
+}
+
+// forget gives up the large constants, which ONNX Runtime holds as long as it needs them.
+func (o *operator) forget() {
+	m, g := *o.model, *o.model.Graph
+	m.Graph = &g
+	m.Graph.Inputs = nil
+	withoutWeights(&m)
+	o.model, o.light = &m, true
 }
 
 func (o *operator) close() error {
 	o.mutex.Lock()
 	defer o.mutex.Unlock()
 	o.closed = true
-	var errs []error
 	for _, p := range o.programs {
-		errs = append(errs, p.session.Destroy())
+		p.session.Close()
 	}
 	clear(o.programs)
-	return errors.Join(errs...)
+	return nil
 }

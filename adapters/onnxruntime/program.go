@@ -1,146 +1,110 @@
 package onnxruntime
 
 import (
+	"context"
 	"errors"
-	"os"
-	"path/filepath"
 	"sync"
 
-	"github.com/restride/restride/device"
-	"github.com/restride/restride/layout"
-	ort "github.com/yalue/onnxruntime_go"
+	"github.com/restride/restride/adapters/onnxruntime/internal/ort"
+	"github.com/restride/restride/onnx/model"
 )
 
 // program is one of ONNX Runtime's sessions.
 type program struct {
-	session *ort.DynamicAdvancedSession
-	outputs []output
+	session *ort.Session
+	outputs []int // of the call's outputs, those that are wanted
 
 	mutex  sync.Mutex
-	shapes map[string][][]int64 // of outputs, by the inputs' shapes
+	shapes map[string][]operand // of outputs, by the inputs' shapes
 	varies bool                 // they depend on elements, too
 }
 
-// output is a wanted output in ONNX Runtime's form.
-type output struct {
-	operand      // of the value
-	ranked  bool // its number of axes is known
-	index   int  // of the call's outputs
-}
-
-// carried returns the type to which it is converted.
-func (o *output) carried() layout.DType { return carrier(o.dtype) }
-
-// unsqueezed reports whether it has an additional axis of 1 in front.
-func (o *output) unsqueezed() bool { return !o.ranked || len(o.dims) == 0 }
-
-// compile makes a program for inputs of certain types and ranks.
+// compile makes a program for inputs of certain types.
 func (o *operator) compile(in []operand) (*program, error) {
-	outputs, err := o.describe(in)
+	p := &program{shapes: map[string][]operand{}}
+	var outputs []model.ValueInfo
+	for i, name := range o.outputs {
+		if name != "" {
+			p.outputs = append(p.outputs, i)
+			outputs = append(outputs, model.ValueInfo{Name: name})
+		}
+	}
+	m := o.graph(in, outputs)
+	weights, err := external(m)
 	if err != nil {
 		return nil, err
 	}
-	g := o.graph(in)
-	for i := range outputs {
-		out := &outputs[i]
-		name := o.outputs[out.index]
-		switch out.carried() {
-		case out.dtype:
-		case layout.Invalid:
-			return nil, layout.Errorf(device.ErrUnsupported, "onnxruntime", "output %q is of type %v, which ONNX Runtime's Go binding does not give out", name, out.dtype)
-		default:
-			name = g.cast(name, out.carried())
-		}
-		if out.unsqueezed() {
-			name = g.unsqueezed(name)
-		}
-		g.output(name)
-	}
-	p := &program{outputs: outputs, shapes: map[string][][]int64{}}
-	err = o.engine.saved(g, func(path string, options *ort.SessionOptions) (err error) {
-		p.session, err = ort.NewDynamicAdvancedSession(path, g.inputs, g.outputs, options)
-		return err
-	})
-	if err != nil {
+	if p.session, err = o.session(m, o.engine.options.session(weights)); err != nil {
 		return nil, err
 	}
 	return p, nil
 }
 
-// describe makes ONNX Runtime infer the types and shapes of the outputs.
-func (o *operator) describe(in []operand) ([]output, error) {
-	describe := func(weights bool) (outputs []output, err error) {
-		g := o.graph(in)
-		for i, name := range o.outputs {
-			if name != "" {
-				g.output(g.unsqueezed(name)) // otherwise none would look like an unknown number of axes
-				outputs = append(outputs, output{index: i})
-			}
-		}
-		if !weights {
-			g.withoutWeights()
-		}
-		err = o.engine.saved(g, func(path string, options *ort.SessionOptions) error {
-			if err := options.SetGraphOptimizationLevel(ort.GraphOptimizationLevelDisableAll); err != nil {
-				return err
-			}
-			_, infos, err := ort.GetInputOutputInfoWithOptions(path, options)
-			if err != nil {
-				return err
-			}
-			for i := range infos {
-				outputs[i].dtype = layout.DType(infos[i].DataType) // both use ONNX's numbers
-				if dims := infos[i].Dimensions; len(dims) > 0 {
-					outputs[i].dims, outputs[i].ranked = dims[1:], true
-				}
-			}
-			return nil
-		})
-		return outputs, err
+// session makes one of ONNX Runtime's sessions.
+func (o *operator) session(m *model.Model, options *ort.Options) (*ort.Session, error) {
+	b, err := m.Marshal()
+	if err != nil {
+		return nil, err
 	}
-	outputs, err := describe(false)
-	if err != nil { // some operators require constant inputs
-		outputs, err = describe(true)
-	}
-	return outputs, err
+	s, err := ort.New(b, namesOf(m.Graph.Inputs)[:len(o.takes)], namesOf(m.Graph.Outputs), options)
+	return s, ort.Failed(err)
 }
 
-// saved calls f with a file of a graph, which large weights require, and options of a session.
-func (e *Engine) saved(g *graph, f func(path string, options *ort.SessionOptions) error) (err error) {
-	dir, err := os.MkdirTemp("", "restride-onnxruntime-")
-	if err != nil {
-		return err
+func namesOf(values []model.ValueInfo) []string {
+	names := make([]string, len(values))
+	for i := range values {
+		names[i] = values[i].Name
 	}
-	defer os.RemoveAll(dir)
-	path := filepath.Join(dir, "group.onnx")
-	const large = 1 << 20
-	if err := g.SaveExternal(path, "weights", large); err != nil {
-		return err
-	}
-	options, err := ort.NewSessionOptions()
-	if err != nil {
-		return failed(err)
-	}
-	defer func() { err = errors.Join(err, options.Destroy()) }()
-	// Spinning threads would take the processor from other groups; errors are returned.
-	err = errors.Join(
-		options.AddSessionConfigEntry("session.intra_op.allow_spinning", "0"),
-		options.SetLogSeverityLevel(ort.LoggingLevelFatal))
-	if err != nil {
-		return failed(err)
-	}
-	if e.options.Session != nil {
-		if err := e.options.Session(options); err != nil {
-			return err
-		}
-	}
-	return failed(f(path, options))
+	return names
 }
 
-// failed is an error of ONNX Runtime.
-func failed(err error) error {
-	if err == nil {
-		return nil
+// describe makes ONNX Runtime infer the types of the wanted outputs, for inputs of these shapes.
+func (o *operator) describe(in []operand) ([]ort.Info, error) {
+	var outputs []model.ValueInfo
+	for _, name := range o.outputs {
+		if name != "" {
+			outputs = append(outputs, model.ValueInfo{Name: name})
+		}
 	}
-	return layout.Errorf(device.ErrDriver, "onnxruntime", "%v", err)
+	m := o.graph(in, outputs)
+	withoutWeights(m)
+	options := o.engine.options.session(nil)
+	options.Plain = true
+	s, err := o.session(m, options)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	infos, err := s.Outputs()
+	return infos, ort.Failed(err)
+}
+
+// shapesFor returns the shapes of outputs, if they are known.
+func (p *program) shapesFor(key string) []operand {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	return p.shapes[key]
+}
+
+// learn notes the shapes of outputs, for runs with the same shapes of inputs. again: they were
+// known, and wrong.
+func (p *program) learn(key string, shapes []operand, again bool) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	const most = 256
+	if p.varies = p.varies || again; p.varies || len(p.shapes) == most {
+		clear(p.shapes)
+	}
+	if !p.varies {
+		p.shapes[key] = shapes
+	}
+}
+
+// call runs the session.
+func (p *program) call(ctx context.Context, in, out []*ort.Value) error {
+	err := p.session.Run(ctx, in, out)
+	if err != nil && errors.Is(err, context.Cause(ctx)) {
+		return err
+	}
+	return ort.Failed(err)
 }

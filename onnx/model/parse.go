@@ -11,7 +11,7 @@ import (
 // Load reads a model file. It does not read external data: each external tensor has its
 // location, relative to the folder of path (see Tensor.Open).
 func Load(path string) (*Model, error) {
-	m, err := load(path, parse)
+	m, err := load(path, parseOwned)
 	return m, named("Load", err)
 }
 
@@ -25,6 +25,20 @@ func Parse(b []byte, dir string) (*Model, error) {
 func parse(b []byte, dir string) (*Model, error) {
 	p := new(onnxpb.ModelProto)
 	return read(b, p, "model", func(m *Model) error { return reader{dir}.model(m, p) })
+}
+
+// parseOwned is parse for bytes that nobody else uses: large tensors keep them.
+func parseOwned(b []byte, dir string) (*Model, error) {
+	p := new(onnxpb.ModelProto)
+	decoded := func() error {
+		rest, graph := hollow(b)
+		if err := decode(rest, p, "model"); err != nil {
+			return err
+		}
+		graph.fill(p.Graph)
+		return nil
+	}
+	return convert(b, p, "model", decoded, func(m *Model) error { return reader{dir}.model(m, p) })
 }
 
 // A reader turns protobuf messages into the API's structs. It clears each field that it

@@ -20,7 +20,8 @@ type Tensor struct {
 	// part, then its imaginary part.
 	//
 	// In a tensor that was read, only copies of the struct share Data; if the file held
-	// raw_data, Data is the protobuf decoder's copy of those bytes, without a second copy.
+	// raw_data, Data is the only copy of those bytes in memory. Large tensors of a model
+	// from Load are parts of one allocation, the file's bytes.
 	Data    []byte
 	Strings []string
 	// External, if not nil, is the location of the elements; Data is then unused.

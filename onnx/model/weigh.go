@@ -23,9 +23,14 @@ type weight struct {
 	kept    int64 // the API's structs
 }
 
-// read decodes a message and converts it to a T. The memory of the T is charged until it is
-// garbage.
+// read checks an encoded message, decodes it and converts it to a T. The memory of the T is
+// charged until it is garbage.
 func read[T any](b []byte, p proto.Message, what string, parse func(*T) error) (*T, error) {
+	return convert(b, p, what, func() error { return decode(b, p, what) }, parse)
+}
+
+// convert is read with a decoder of its own.
+func convert[T any](b []byte, p proto.Message, what string, decode func() error, parse func(*T) error) (*T, error) {
 	w := weight{kept: int64(len(b))} // texts, elements and the rest are at most as long as in the file
 	if err := w.check(b, p, what); err != nil {
 		return nil, err
@@ -38,7 +43,7 @@ func read[T any](b []byte, p proto.Message, what string, parse func(*T) error) (
 		return nil, err
 	}
 	defer budget.Process().Give(w.decoded)
-	if err := decode(b, p, what); err != nil {
+	if err := decode(); err != nil {
 		return nil, err
 	}
 	if err := parse(out); err != nil {

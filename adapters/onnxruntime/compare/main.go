@@ -1,69 +1,103 @@
-// Compare measures real models in sessions with ONNX Runtime, next to ONNX Runtime alone, and
-// prints a page of bench/results:
+//go:build unix
+
+// Compare measures models in sessions with ONNX Runtime, next to ONNX Runtime alone, and prints a
+// page of bench/results. models.txt lists the models, below a folder that models.sh fills:
 //
-//	sh setup.sh && go run ./compare >../../bench/results/onnxruntime.md
+//	sh setup.sh && sh compare/models.sh && go run ./compare >../../bench/results/onnxruntime.md
 package main
 
 import (
-	"context"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"log"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/restride/restride/adapters/onnxruntime"
 	"github.com/restride/restride/adapters/onnxruntime/internal/models"
-	"github.com/restride/restride/onnx"
-	"github.com/restride/restride/onnx/model"
-	"github.com/restride/restride/tensor"
-	ort "github.com/yalue/onnxruntime_go"
 )
 
 func main() {
-	folder := flag.String("packages", "../../build/onnxruntime", "where setup.sh has installed packages")
-	rounds := flag.Int("rounds", 40, "how often both are measured, in turn")
+	folder := flag.String("models", "../../build/onnx-models", "where models.sh has put models")
+	list := flag.String("list", "compare/models.txt", "the models, with inputs")
+	library := flag.String("library", "", "ONNX Runtime's library; none: where setup.sh installs it")
+	rounds := flag.Int("rounds", 40, "how often runs are measured, in turn, twice each")
+	processes := flag.Int("processes", 5, "how many processes measure a load")
+	only := flag.String("only", "", "models whose names contain this")
 	note := flag.String("note", "", "what else is to be known of the machine")
+	part := flag.String("part", "", "measure one model and print figures: run, beside or alone")
 	flag.Parse()
-	found, err := filepath.Glob(filepath.Join(*folder, "onnxruntime/capi/libonnxruntime.so.*"))
-	if err != nil || len(found) == 0 {
-		log.Fatalf("no library in %s: setup.sh installs it", *folder)
-	}
-	engine, err := onnxruntime.New(onnxruntime.Options{Library: found[0]})
+	found, err := models.Library(*library)
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Printf(heading, ort.GetVersion(), machine(), runtime.NumCPU(), time.Now().Format(time.DateOnly), *note, *rounds)
-	for _, r := range models.All {
-		line, err := compare(engine, &r, filepath.Join(*folder, r.Path), *rounds)
-		if err != nil {
-			log.Fatalf("%s: %v", r.Name, err)
+	engine, err := onnxruntime.New(onnxruntime.Options{Library: found})
+	if err != nil {
+		log.Fatal(err)
+	}
+	lines, err := os.ReadFile(*list)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if *part == "" {
+		fmt.Printf(heading, engine.Version(), machine(), runtime.NumCPU(), time.Now().Format(time.DateOnly), *note, *rounds)
+	}
+	for line := range strings.Lines(string(lines)) {
+		fields := strings.Fields(line)
+		if len(fields) < 2 || !strings.Contains(fields[0], *only) {
+			continue
 		}
-		fmt.Println(line)
+		m := &measured{name: fields[0], path: filepath.Join(*folder, fields[1]), given: fields[2:], engine: engine, rounds: *rounds, processes: *processes}
+		if *part != "" {
+			f, err := m.part(*part)
+			if err != nil {
+				log.Fatalf("%s: %v", m.name, err)
+			}
+			if err := json.NewEncoder(os.Stdout).Encode(f); err != nil {
+				log.Fatal(err)
+			}
+			return
+		}
+		row, err := m.row([]string{"-models", *folder, "-list", *list, "-library", found, "-rounds", fmt.Sprint(*rounds)})
+		if err != nil {
+			row = fmt.Sprintf("| %s | %v |", m.name, err)
+		}
+		fmt.Println(row)
 	}
 	fmt.Print(ending)
 }
 
 const heading = `# Models with ONNX Runtime
 
-Sessions on the cpu device with [adapters/onnxruntime](../../adapters/onnxruntime/README.md), beside ONNX Runtime %s alone (through the same Go binding, with threads that do not spin, as the adapter's); %s, %d cores, %s%s. Times of a run are medians of %d rounds in which both are measured in turn, with the best in parentheses. Bytes are what layout nodes write: here copies, and what is made contiguous for groups; in ONNX Runtime the outputs of all kernels that it has no alias for. Nodes are without what is constant, and without those in graphs of others.
+Sessions on the cpu device with [adapters/onnxruntime](../../adapters/onnxruntime/README.md), beside ONNX Runtime %s alone, through the same calls and with threads that do not spin in both; %s, %d cores, %s%s.
 
-| model | nodes | groups | with nodes | views | copies | bytes here | there | ms here | ms alone | alone/here |
-|---|---|---|---|---|---|---|---|---|---|---|
+| column | |
+|---|---|
+| groups, of nodes | the groups that ONNX Runtime runs, and their nodes; those that the session left to it are counted as kept |
+| views, copies | what the session does with the other nodes; nodes of constants are not counted |
+| difference | the largest of any output, to ONNX Runtime alone |
+| run | the best of twice %d runs, in which both are measured in turn |
+| load | processor time for model and session, with the file in the page cache: the least of some processes each, in turn |
+| memory | resident after a run, and after the garbage is collected: the least of the same processes. In parentheses the peak |
+| unknown | nodes of unknown bytes in ` + "`restride explain`" + ` |
+
+| model | groups, of nodes | kept | views | copies | difference | run ms | alone | ratio | load ms | alone | ratio | memory MB | alone | ratio | unknown |
+|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|
 `
 
 const ending = `
-A call of a group takes some 10 µs beside its nodes, and a step of the session 1 to 2 µs: that is what weighs in models whose run takes a tenth of a millisecond.
+The quantised models are made here by onnxruntime.quantization: QDQ, per channel (pc), QOperator and dynamic.
 `
 
 // machine names the processor.
 func machine() string {
 	info, _ := os.ReadFile("/proc/cpuinfo")
-	for _, line := range strings.Split(string(info), "\n") {
+	for line := range strings.Lines(string(info)) {
 		if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
 			return strings.TrimSpace(value)
 		}
@@ -71,135 +105,37 @@ func machine() string {
 	return runtime.GOOS + "/" + runtime.GOARCH
 }
 
-// compare returns the line of a model.
-func compare(engine *onnxruntime.Engine, r *models.Model, path string, rounds int) (string, error) {
-	m, err := model.Load(path)
-	if err != nil {
-		return "", err
-	}
-	in := r.Inputs(1)
-	options, err := ort.NewSessionOptions()
-	if err != nil {
-		return "", err
-	}
-	defer options.Destroy()
-	// Like the engine's, so that only Restride differs.
-	if err := options.AddSessionConfigEntry("session.intra_op.allow_spinning", "0"); err != nil {
-		return "", err
-	}
-	alone, err := r.NewAlone(path, m, in, options)
-	if err != nil {
-		return "", err
-	}
-	defer alone.Close()
-	s, err := tensor.Open("cpu")
-	if err != nil {
-		return "", err
-	}
-	defer s.Close()
-	sess, err := onnx.NewSession(s, m, onnx.WithOperators(engine))
-	if err != nil {
-		return "", err
-	}
-	defer sess.Close()
-	values, err := upload(s, r, in)
-	if err != nil {
-		return "", err
-	}
-	defer values.Release()
-	here := func() error {
-		out, err := sess.Run(context.Background(), values)
-		if err != nil {
-			return err
+// row measures a model, in processes of their own, and returns its line in the table.
+func (m *measured) row(flags []string) (string, error) {
+	part := func(name string) (figures, error) {
+		var f figures
+		c := exec.Command(os.Args[0], append(flags, "-only", m.name, "-part", name)...)
+		out, err := c.CombinedOutput()
+		if err == nil {
+			err = json.Unmarshal(out, &f)
 		}
-		return out.Release()
+		if err != nil {
+			err = fmt.Errorf("%s: %w: %s", name, err, out)
+		}
+		return f, err
 	}
-	there := func() error { _, err := alone.Run(); return err }
-	if err := here(); err != nil { // which loads outputs without declared types
+	run, err := part("run")
+	if err != nil {
 		return "", err
 	}
-	var work work
-	sess.OnNode(work.add)
-	if err := here(); err != nil {
-		return "", err
-	}
-	sess.OnNode(nil)
-	var a, b []float64
-	for range rounds {
-		for list, run := range map[*[]float64]func() error{&a: here, &b: there} {
-			ms, err := measure(run)
+	var best [2]figures
+	for range m.processes {
+		for i, name := range []string{"beside", "alone"} {
+			f, err := part(name)
 			if err != nil {
 				return "", err
 			}
-			*list = append(*list, ms)
+			best[i] = best[i].least(f)
 		}
 	}
-	return fmt.Sprintf("| %s | %d | %d | %d | %d | %d | %d | %d | %s | %s | %.2f |", r.Name,
-		work.nodes, work.groups, work.grouped, work.views, work.copies, work.bytes, work.runtime, times(a), times(b), median(b)/median(a)), nil
-}
-
-func upload(s *tensor.Stream, r *models.Model, in map[string]any) (onnx.Values, error) {
-	values := onnx.Values{}
-	for name, list := range in {
-		var x *tensor.Tensor
-		var err error
-		switch list := list.(type) {
-		case []float32:
-			x, err = tensor.FromSlice(s, list, r.Shapes[name]...)
-		case []int64:
-			x, err = tensor.FromSlice(s, list, r.Shapes[name]...)
-		}
-		if err != nil {
-			return nil, err
-		}
-		values[name] = x
-	}
-	return values, nil
-}
-
-// measure returns the milliseconds of a run, averaged over some time.
-func measure(run func() error) (float64, error) {
-	const long = 20 * time.Millisecond
-	start, n := time.Now(), 0
-	for n == 0 || time.Since(start) < long {
-		if err := run(); err != nil {
-			return 0, err
-		}
-		n++
-	}
-	return time.Since(start).Seconds() * 1e3 / float64(n), nil
-}
-
-func median(list []float64) float64 {
-	list = slices.Sorted(slices.Values(list))
-	return list[len(list)/2]
-}
-
-func times(list []float64) string { return fmt.Sprintf("%.3f (%.3f)", median(list), slices.Min(list)) }
-
-// work adds up the nodes of a run.
-type work struct {
-	nodes, groups, grouped, views, copies int
-	bytes, runtime                        int64
-}
-
-func (w *work) add(n onnx.NodeReport) {
-	if n.Outcome() == onnx.IsConstant {
-		return
-	}
-	w.bytes += n.Bytes
-	w.runtime += max(n.RuntimeBytes(), 0)
-	if n.Foreign && n.Group != nil {
-		w.groups++
-		w.grouped += len(n.Group)
-		w.nodes += len(n.Group)
-		return
-	}
-	w.nodes++
-	switch n.Outcome() {
-	case onnx.IsView, onnx.IsElided:
-		w.views++
-	case onnx.IsCopy:
-		w.copies++
-	}
+	here, there := best[0], best[1]
+	return fmt.Sprintf("| %s | %d, %d | %d | %d | %d | %.3g | %.3f | %.3f | %.2f | %.0f | %.0f | %.2f | %.0f (%.0f) | %.0f (%.0f) | %.2f (%.2f) | %d of %d |",
+		m.name, run.Groups, run.Grouped, run.Kept, run.Views, run.Copies, run.Difference, run.Here, run.There, run.Here/run.There,
+		here.Load, there.Load, here.Load/there.Load, here.Resident, here.Peak, there.Resident, there.Peak, here.Resident/there.Resident, here.Peak/there.Peak,
+		run.Unknown, run.Nodes), nil
 }

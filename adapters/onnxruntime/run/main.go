@@ -13,17 +13,16 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"math"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
+	"text/tabwriter"
 	"time"
 
 	_ "github.com/restride/restride" // all devices
 	"github.com/restride/restride/adapters/onnxruntime"
+	"github.com/restride/restride/adapters/onnxruntime/internal/models"
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/onnx"
@@ -41,35 +40,24 @@ func main() {
 // options are the flags.
 type options struct {
 	library, device, inputs string
-	dims, shapes            pairs
+	random                  models.Random
 	rounds                  int
+	explain                 bool
 	tolerance               float64
-}
-
-// pairs are the values of a flag NAME=VALUE that may be repeated.
-type pairs map[string]string
-
-func (p pairs) String() string { return "" }
-
-func (p pairs) Set(v string) error {
-	name, value, ok := strings.Cut(v, "=")
-	if !ok {
-		return errors.New("want NAME=VALUE")
-	}
-	p[name] = value
-	return nil
 }
 
 // run is main with arguments.
 func run(args []string, out io.Writer) (err error) {
-	o := options{dims: pairs{}, shapes: pairs{}}
+	o := options{random: models.Random{Dims: models.Pairs{}, Shapes: models.Pairs{}, Fills: models.Pairs{}}}
 	flags := flag.NewFlagSet("run", flag.ContinueOnError)
 	flags.SetOutput(out)
 	flags.StringVar(&o.library, "library", "", "ONNX Runtime's library; none: where setup.sh installs it")
 	flags.StringVar(&o.device, "device", "cpu", "the session's device")
 	flags.StringVar(&o.inputs, "inputs", "", "folder with input_0.pb, input_1.pb, ...; none: random inputs")
-	flags.Var(o.dims, "dim", "value of a symbolic extent, NAME=N; others are 1")
-	flags.Var(o.shapes, "shape", "shape of an input, NAME=1x3x224x224")
+	flags.Var(o.random.Dims, "dim", "value of a symbolic extent, NAME=N; others are 1")
+	flags.Var(o.random.Shapes, "shape", "shape of an input, NAME=1x3x224x224")
+	flags.Var(o.random.Fills, "fill", "value of all elements of an input, NAME=VALUE")
+	flags.BoolVar(&o.explain, "explain", false, "run nothing, and say what each node would do")
 	flags.IntVar(&o.rounds, "rounds", 10, "how often both are measured, in turn")
 	flags.Float64Var(&o.tolerance, "tolerance", 1e-4, "largest difference of an output, relative to its largest number")
 	if err := flags.Parse(args); err != nil {
@@ -78,22 +66,16 @@ func run(args []string, out io.Writer) (err error) {
 	if flags.NArg() != 1 {
 		return errors.New("give one model")
 	}
-	if o.library == "" {
-		found, _ := filepath.Glob("../../build/onnxruntime/onnxruntime/capi/libonnxruntime.so.*")
-		if len(found) == 0 {
-			return errors.New("-library: no library is named, and setup.sh has installed none")
-		}
-		o.library = found[0]
+	library, err := models.Library(o.library)
+	if err != nil {
+		return err
 	}
+	o.library = library
 	return o.compare(flags.Arg(0), out)
 }
 
 // compare runs a model both ways.
 func (o *options) compare(path string, out io.Writer) (err error) {
-	m, err := model.Load(path)
-	if err != nil {
-		return err
-	}
 	dev, err := device.Open(o.device)
 	if err != nil {
 		return err
@@ -108,164 +90,126 @@ func (o *options) compare(path string, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
+	begin := time.Now()
+	m, err := model.Load(path)
+	if err != nil {
+		return err
+	}
+	if o.explain {
+		return o.explained(s, m, engine, out)
+	}
 	sess, err := onnx.NewSession(s, m, onnx.WithOperators(engine))
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, sess.Close()) }()
+	here := time.Since(begin)
 	in, err := o.values(s, sess.Inputs())
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, in.Release()) }()
-	whole, err := newAlone(engine, s, m, sess.Inputs(), in)
+	begin = time.Now()
+	whole, err := models.Open(path, sess.Inputs(), sess.Outputs())
 	if err != nil {
 		return fmt.Errorf("ONNX Runtime alone: %w", err)
 	}
-	defer func() { err = errors.Join(err, whole.close()) }()
-	if err := o.differences(sess, in, whole, out); err != nil {
+	defer whole.Close()
+	fmt.Fprintf(out, "loaded in %v; ONNX Runtime alone %v\n", here.Round(time.Millisecond), time.Since(begin).Round(time.Millisecond))
+	given, err := onHost(in)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, given.Release()) }()
+	if err := o.differences(sess, in, given, whole, out); err != nil {
 		return err
 	}
 	if err := report(sess, in, out); err != nil {
 		return err
 	}
-	return o.times(sess, in, whole, out)
+	return o.times(sess, in, given, whole, out)
 }
 
-// values makes the inputs.
+// explained prints what each node would do, and why.
+func (o *options) explained(s *tensor.Stream, m *model.Model, engine onnx.Provider, out io.Writer) error {
+	given := onnx.Assumptions{Shapes: map[string]layout.Shape{}, Dims: map[string]int64{}}
+	for name := range o.random.Shapes {
+		shape, err := o.random.Shape(model.ValueInfo{Name: name})
+		if err != nil {
+			return err
+		}
+		given.Shapes[name] = shape
+	}
+	for name, value := range o.random.Dims {
+		n, err := strconv.ParseInt(value, 10, 64)
+		if err != nil {
+			return fmt.Errorf("-dim %s: %w", name, err)
+		}
+		given.Dims[name] = n
+	}
+	e, err := onnx.Explain(s, m, given, onnx.WithOperators(engine))
+	if err != nil {
+		return err
+	}
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "NODE\tOP\tNAME\tTYPE\tVERDICT\tWHY")
+	for _, n := range e.Nodes {
+		kind := ""
+		if len(n.Outputs) > 0 {
+			kind = n.Outputs[0].Type
+		}
+		fmt.Fprintf(table, "%s%d\t%s\t%q\t%s\t%s\t%s\n", n.Graph, n.Index, n.Op, n.Name, kind, n.Outcome, n.Why)
+	}
+	return table.Flush()
+}
+
+// values makes the inputs, or reads them.
 func (o *options) values(s *tensor.Stream, inputs []model.ValueInfo) (onnx.Values, error) {
+	if o.inputs == "" {
+		return o.random.Values(s, inputs)
+	}
 	in := onnx.Values{}
-	rng := rand.New(rand.NewPCG(1, 1))
 	for i, v := range inputs {
-		var x onnx.Value
-		var err error
-		if o.inputs != "" {
-			var file *model.Value
-			if file, err = model.LoadValue(filepath.Join(o.inputs, fmt.Sprintf("input_%d.pb", i)), v.Type); err == nil {
-				x, err = onnx.LoadValue(s, file, v.Type)
-			}
-		} else {
-			x, err = o.random(s, rng, v)
+		file, err := model.LoadValue(filepath.Join(o.inputs, fmt.Sprintf("input_%d.pb", i)), v.Type)
+		if err == nil {
+			in[v.Name], err = onnx.LoadValue(s, file, v.Type)
 		}
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("input %q: %w", v.Name, err), in.Release())
 		}
-		in[v.Name] = x
 	}
 	return in, nil
 }
 
-// random makes an input: numbers from -0.5 to 0.5, ones as integers, and true.
-func (o *options) random(s *tensor.Stream, rng *rand.Rand, v model.ValueInfo) (onnx.Value, error) {
-	if v.Type.Kind != model.TensorType || v.Type.Elem == layout.String {
-		return nil, fmt.Errorf("no random %v can be made: -inputs names a folder with inputs", v.Type)
-	}
-	shape := layout.Shape{}
-	for _, d := range v.Type.Dims {
-		n := d.Value
-		if n < 0 {
-			var err error
-			if n, err = strconv.ParseInt(cmp.Or(o.dims[d.Param], "1"), 10, 64); err != nil {
-				return nil, fmt.Errorf("-dim %s: %w", d.Param, err)
-			}
-		}
-		shape = append(shape, n)
-	}
-	if given, ok := o.shapes[v.Name]; ok {
-		shape = layout.Shape{}
-		for _, part := range strings.FieldsFunc(given, func(r rune) bool { return r == 'x' }) {
-			n, err := strconv.ParseInt(part, 10, 64)
-			if err != nil {
-				return nil, fmt.Errorf("-shape %s=%s: %w", v.Name, given, err)
-			}
-			shape = append(shape, n)
-		}
-	} else if !v.Type.HasShape {
-		return nil, errors.New("the model declares no shape: -shape gives one")
-	}
-	n, err := shape.Count()
-	if err != nil {
-		return nil, err
-	}
-	floats := slices.Contains([]layout.DType{layout.Float16, layout.BFloat16, layout.Float32, layout.Float64}, v.Type.Elem)
-	numbers := make([]float32, n)
-	for i := range numbers {
-		if numbers[i] = 1; floats {
-			numbers[i] = rng.Float32() - .5
-		}
-	}
-	x, err := tensor.FromSlice(s, numbers, shape...)
-	if err != nil || v.Type.Elem == layout.Float32 {
-		return x, err
-	}
-	y, err := x.Cast(v.Type.Elem, device.Rounding{})
-	return y, errors.Join(err, x.Release())
-}
-
-// alone is a model as one group of the engine: all of its nodes are ONNX Runtime's.
-type alone struct {
-	op    *onnx.Operator
-	call  onnx.Call
-	names []string
-}
-
-func newAlone(engine *onnxruntime.Engine, s *tensor.Stream, m *model.Model, inputs []model.ValueInfo, in onnx.Values) (*alone, error) {
-	whole := *m
-	graph := *m.Graph
-	graph.Inputs, whole.Graph = inputs, &graph
-	op, err := engine.Group(onnx.Group{Model: &whole, Stream: s})
-	if err == nil && op == nil {
-		err = errors.New("it declines the model")
-	}
-	if err != nil {
-		return nil, err
-	}
-	a := &alone{op: op, call: onnx.Call{Context: context.Background(), Stream: s}}
-	for _, v := range inputs {
-		a.call.Inputs = append(a.call.Inputs, in[v.Name])
-	}
-	for _, v := range graph.Outputs {
-		a.names = append(a.names, v.Name)
-	}
-	return a, nil
-}
-
-func (a *alone) run() (onnx.Values, error) {
-	c := a.call
-	c.Outputs = make([]onnx.Value, len(a.names))
-	err := a.op.Run(&c)
+// onHost copies inputs to the host's memory.
+func onHost(in onnx.Values) (onnx.Values, error) {
 	out := onnx.Values{}
-	for i, name := range a.names {
-		if c.Outputs[i] != nil {
-			out[name] = c.Outputs[i]
+	for name := range in {
+		x, err := in.Tensor(name)
+		if err == nil {
+			x, err = x.To(tensor.Host())
 		}
-	}
-	if err != nil {
-		return nil, errors.Join(err, out.Release())
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("input %q: %w", name, err), out.Release())
+		}
+		out[name] = x
 	}
 	return out, nil
 }
 
-func (a *alone) close() error {
-	if a.op.Close == nil {
-		return nil
-	}
-	return a.op.Close()
-}
-
 // differences compares the outputs.
-func (o *options) differences(sess *onnx.Session, in onnx.Values, whole *alone, out io.Writer) (err error) {
+func (o *options) differences(sess *onnx.Session, in, given onnx.Values, whole *models.Alone, out io.Writer) (err error) {
 	got, err := sess.Run(context.Background(), in)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, got.Release()) }()
-	want, err := whole.run()
+	want, err := whole.Tensors(tensor.Host(), given)
 	if err != nil {
 		return fmt.Errorf("ONNX Runtime alone: %w", err)
 	}
 	defer func() { err = errors.Join(err, want.Release()) }()
-	for _, name := range whole.names {
+	for _, name := range whole.Outputs {
 		x, err := got.Tensor(name)
 		if err != nil {
 			return err
@@ -277,7 +221,7 @@ func (o *options) differences(sess *onnx.Session, in onnx.Values, whole *alone, 
 		if x.DType() != y.DType() || !x.Shape().Equal(y.Shape()) {
 			return fmt.Errorf("output %q is %v%v; ONNX Runtime alone makes %v%v", name, x.DType(), x.Shape(), y.DType(), y.Shape())
 		}
-		worst, most, err := difference(x, y)
+		worst, most, err := models.Difference(x, y)
 		if err != nil {
 			return fmt.Errorf("output %q: %w", name, err)
 		}
@@ -287,41 +231,6 @@ func (o *options) differences(sess *onnx.Session, in onnx.Values, whole *alone, 
 		}
 	}
 	return nil
-}
-
-// difference returns the largest difference of two tensors, infinite where one has a NaN alone,
-// and the largest number of the second.
-func difference(x, y *tensor.Tensor) (worst, most float64, err error) {
-	a, err := numbers(x)
-	if err != nil {
-		return 0, 0, err
-	}
-	b, err := numbers(y)
-	if err != nil {
-		return 0, 0, err
-	}
-	for i := range a {
-		switch {
-		case a[i] == b[i] || math.IsNaN(a[i]) && math.IsNaN(b[i]):
-		case math.IsNaN(a[i]) || math.IsNaN(b[i]):
-			worst = math.Inf(1)
-		default:
-			worst = max(worst, math.Abs(a[i]-b[i]))
-		}
-		if v := math.Abs(b[i]); v > most {
-			most = v
-		}
-	}
-	return worst, most, nil
-}
-
-func numbers(x *tensor.Tensor) (_ []float64, err error) {
-	y, err := x.Cast(layout.Float64, device.Rounding{})
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, y.Release()) }()
-	return tensor.Values[float64](y)
 }
 
 // report profiles a run, and prints what the nodes did and which were the slowest.
@@ -348,6 +257,11 @@ func report(sess *onnx.Session, in onnx.Values, out io.Writer) error {
 		}
 	}
 	fmt.Fprintf(out, "%d nodes in %d groups of ONNX Runtime, %d views, %d copies; layout moves %d bytes\n", grouped, groups, views, copies, bytes)
+	for _, n := range p.Nodes {
+		for _, k := range n.Keeps {
+			fmt.Fprintf(out, "ONNX Runtime keeps node %d (%s %q): %s\n", k.Index, k.Op, k.Name, k.Why)
+		}
+	}
 	length := func(n onnx.NodeReport) time.Duration {
 		if n.HostTime == nil {
 			return 0
@@ -362,21 +276,26 @@ func report(sess *onnx.Session, in onnx.Values, out io.Writer) error {
 }
 
 // times measures both, in turn.
-func (o *options) times(sess *onnx.Session, in onnx.Values, whole *alone, out io.Writer) error {
+func (o *options) times(sess *onnx.Session, in, given onnx.Values, whole *models.Alone, out io.Writer) error {
 	var here, there []time.Duration
-	measure := func(list *[]time.Duration, run func() (onnx.Values, error)) error {
+	for range max(o.rounds, 1) {
 		begin := time.Now()
-		values, err := run()
+		values, err := sess.Run(context.Background(), in)
 		if err != nil {
 			return err
 		}
-		*list = append(*list, time.Since(begin))
-		return values.Release()
-	}
-	for range max(o.rounds, 1) {
-		err := measure(&here, func() (onnx.Values, error) { return sess.Run(context.Background(), in) })
-		if err = errors.Join(err, measure(&there, whole.run)); err != nil {
+		here = append(here, time.Since(begin))
+		if err := values.Release(); err != nil {
 			return err
+		}
+		begin = time.Now()
+		made, err := whole.Run(given)
+		if err != nil {
+			return err
+		}
+		there = append(there, time.Since(begin))
+		for _, v := range made {
+			v.Release()
 		}
 	}
 	middle := func(list []time.Duration) time.Duration {

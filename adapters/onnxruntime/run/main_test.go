@@ -33,6 +33,10 @@ func TestRun(t *testing.T) {
 	require.Regexp(t, `(?m)^\d+ nodes in \d+ groups of ONNX Runtime, `, out.String())
 	require.Contains(t, out.String(), "median of 1 runs: ")
 
+	out.Reset()
+	require.NoError(t, run([]string{"-library", library, "-explain", "-shape", "x=1x3x48x192", path}, &out), out.String())
+	require.Regexp(t, `(?m)^\d+ +Reshape-\d+ .* foreign +an engine's: between `, out.String())
+
 	for says, args := range map[string][]string{
 		"give one model":      nil,
 		"want NAME=VALUE":     {"-dim", "batch", path},

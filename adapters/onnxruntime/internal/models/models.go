@@ -1,123 +1,121 @@
-// Package models lists real models in packages of PyPI, for tests and figures, and runs them in
-// ONNX Runtime alone.
+// Package models lists real models in packages of PyPI, for tests and figures, and runs models
+// in ONNX Runtime alone.
 package models
 
 import (
+	"context"
 	"errors"
-	"fmt"
-	"math/rand/v2"
-	"slices"
+	"path/filepath"
 
+	"github.com/restride/restride/adapters/onnxruntime/internal/ort"
+	"github.com/restride/restride/onnx"
 	"github.com/restride/restride/onnx/model"
-	ort "github.com/yalue/onnxruntime_go"
+	"github.com/restride/restride/tensor"
 )
 
-// Model is a model, and the extents of its inputs.
+// Library returns the path of ONNX Runtime's library: the given one, or where setup.sh installs it.
+func Library(path string) (string, error) {
+	if path != "" {
+		return path, nil
+	}
+	found, _ := filepath.Glob("../../build/onnxruntime/onnxruntime/capi/libonnxruntime.so.*")
+	if len(found) == 0 {
+		return "", errors.New("-library: no library is named, and setup.sh has installed none")
+	}
+	return found[0], nil
+}
+
+// Model is a model, and its inputs.
 type Model struct {
 	Name   string
 	Path   string // below the folder of installed packages
-	Shapes map[string][]int64
+	Inputs Random
 }
 
 // All are silero-vad's speech detection (of 576 samples, 36 ms), and rapidocr's detection,
 // recognition and rotation of text in pictures.
 var All = []Model{
-	{"silero_vad", "silero_vad/data/silero_vad.onnx", map[string][]int64{"input": {1, 576}, "state": {2, 1, 128}, "sr": {}}},
-	{"silero_vad_16k_op15", "silero_vad/data/silero_vad_16k_op15.onnx", map[string][]int64{"input": {1, 576}, "state": {2, 1, 128}, "sr": {}}},
-	{"silero_vad_op18_ifless", "silero_vad/data/silero_vad_op18_ifless.onnx", map[string][]int64{"input": {1, 576}, "state": {2, 1, 128}, "sr": {}}},
-	{"silero_vad_half", "silero_vad/data/silero_vad_half.onnx", map[string][]int64{"input": {1, 576}, "state": {2, 1, 128}}},
-	{"silero_vad_16k_sequence", "silero_vad/data/silero_vad_16k_sequence.onnx", map[string][]int64{"input": {100, 576}, "h": {1, 1, 128}, "c": {1, 1, 128}}},
-	{"silero_vad_openvino_16k", "silero_vad/data/silero_vad_openvino_16k.onnx", map[string][]int64{"input": {1, 576}, "state": {2, 1, 128}}},
-	{"ch_PP-OCRv4_det", "rapidocr_onnxruntime/models/ch_PP-OCRv4_det_infer.onnx", map[string][]int64{"x": {1, 3, 320, 320}}},
-	{"ch_PP-OCRv4_rec", "rapidocr_onnxruntime/models/ch_PP-OCRv4_rec_infer.onnx", map[string][]int64{"x": {1, 3, 48, 320}}},
-	{"ch_ppocr_mobile_v2.0_cls", "rapidocr_onnxruntime/models/ch_ppocr_mobile_v2.0_cls_infer.onnx", map[string][]int64{"x": {6, 3, 48, 192}}},
+	{"silero_vad", "silero_vad/data/silero_vad.onnx", speech},
+	{"silero_vad_16k_op15", "silero_vad/data/silero_vad_16k_op15.onnx", speech},
+	{"silero_vad_op18_ifless", "silero_vad/data/silero_vad_op18_ifless.onnx", speech},
+	{"silero_vad_half", "silero_vad/data/silero_vad_half.onnx", speech},
+	{"silero_vad_16k_sequence", "silero_vad/data/silero_vad_16k_sequence.onnx", Random{Shapes: Pairs{"input": "100x576", "h": "1x1x128", "c": "1x1x128"}}},
+	{"silero_vad_openvino_16k", "silero_vad/data/silero_vad_openvino_16k.onnx", speech},
+	{"ch_PP-OCRv4_det", "rapidocr_onnxruntime/models/ch_PP-OCRv4_det_infer.onnx", Random{Shapes: Pairs{"x": "1x3x320x320"}}},
+	{"ch_PP-OCRv4_rec", "rapidocr_onnxruntime/models/ch_PP-OCRv4_rec_infer.onnx", Random{Shapes: Pairs{"x": "1x3x48x320"}}},
+	{"ch_ppocr_mobile_v2.0_cls", "rapidocr_onnxruntime/models/ch_ppocr_mobile_v2.0_cls_infer.onnx", Random{Shapes: Pairs{"x": "6x3x48x192"}}},
 }
 
-// Inputs makes the inputs of a model: noise as []float32, and []int64 of 16000 as the rate of
-// samples.
-func (m *Model) Inputs(seed uint64) map[string]any {
-	rng := rand.New(rand.NewPCG(seed, 0))
-	in := map[string]any{}
-	for name, shape := range m.Shapes {
-		if name == "sr" {
-			in[name] = []int64{16000}
-			continue
-		}
-		n := int64(1)
-		for _, d := range shape {
-			n *= d
-		}
-		list := make([]float32, n)
-		for i := range list {
-			list[i] = rng.Float32() - .5
-		}
-		in[name] = list
-	}
-	return in
-}
+var speech = Random{Shapes: Pairs{"input": "1x576", "state": "2x1x128"}, Fills: Pairs{"sr": "16000"}}
 
-// Alone is a model in ONNX Runtime alone, with inputs.
+// Alone is a model in ONNX Runtime alone.
 type Alone struct {
-	session *ort.DynamicAdvancedSession
-	inputs  []ort.Value
-	outputs []string
+	session         *ort.Session
+	inputs, Outputs []string
 }
 
-// NewAlone loads a file, whose content is m. ONNX Runtime must have been initialised.
-func (r *Model) NewAlone(path string, m *model.Model, in map[string]any, options *ort.SessionOptions) (*Alone, error) {
+// Open loads a file whose graph has the given inputs and outputs. An engine must have been made.
+func Open(path string, inputs, outputs []model.ValueInfo) (*Alone, error) {
 	a := &Alone{}
-	var names []string
-	for _, i := range m.Graph.Inputs {
-		var v ort.Value
-		var err error
-		switch list := in[i.Name].(type) {
-		case []float32:
-			v, err = ort.NewTensor(slices.Clone(r.Shapes[i.Name]), list)
-		case []int64:
-			v, err = ort.NewScalar(list[0])
-		}
-		if err != nil {
-			return nil, errors.Join(err, a.Close())
-		}
-		names, a.inputs = append(names, i.Name), append(a.inputs, v)
+	for _, v := range inputs {
+		a.inputs = append(a.inputs, v.Name)
 	}
-	for _, o := range m.Graph.Outputs {
-		a.outputs = append(a.outputs, o.Name)
+	for _, v := range outputs {
+		a.Outputs = append(a.Outputs, v.Name)
 	}
 	var err error
-	if a.session, err = ort.NewDynamicAdvancedSession(path, names, a.outputs, options); err != nil {
-		return nil, errors.Join(err, a.Close())
-	}
-	return a, nil
+	a.session, err = ort.Open(path, a.inputs, a.Outputs, &ort.Options{Config: map[string]string{"session.intra_op.allow_spinning": "0"}})
+	return a, ort.Failed(err)
 }
 
-// Run returns the outputs.
-func (a *Alone) Run() (map[string][]float32, error) {
-	out := make([]ort.Value, len(a.outputs))
-	if err := a.session.Run(a.inputs, out); err != nil {
+// Run runs the model on tensors in the host's memory. The outputs must be released.
+func (a *Alone) Run(in onnx.Values) (out []*ort.Value, err error) {
+	given := make([]*ort.Value, 0, len(in))
+	defer func() {
+		for _, v := range given {
+			v.Release()
+		}
+	}()
+	for _, name := range a.inputs {
+		x, err := in.Tensor(name)
+		if err != nil {
+			return nil, err
+		}
+		memory, err := ort.MemoryOf(x)
+		if err != nil {
+			return nil, err
+		}
+		v, err := ort.NewTensor(memory, x.DType(), x.Shape())
+		if err != nil {
+			return nil, ort.Failed(err)
+		}
+		given = append(given, v)
+	}
+	out = make([]*ort.Value, len(a.Outputs))
+	return out, ort.Failed(a.session.Run(context.Background(), given, out))
+}
+
+// Tensors runs the model, and copies the outputs.
+func (a *Alone) Tensors(s *tensor.Stream, in onnx.Values) (onnx.Values, error) {
+	made, err := a.Run(in)
+	if err != nil {
 		return nil, err
 	}
-	lists := map[string][]float32{}
-	var errs []error
-	for i, v := range out {
-		if x, ok := v.(*ort.Tensor[float32]); ok {
-			lists[a.outputs[i]] = x.GetData()
-		} else {
-			errs = append(errs, fmt.Errorf("output %s is a %T", a.outputs[i], v))
+	out := onnx.Values{}
+	for i, v := range made {
+		if err == nil {
+			var x *tensor.Tensor
+			if x, err = v.CopyTo(s); err == nil {
+				out[a.Outputs[i]] = x
+			}
 		}
-		errs = append(errs, v.Destroy())
+		v.Release()
 	}
-	return lists, errors.Join(errs...)
+	if err != nil {
+		return nil, errors.Join(err, out.Release())
+	}
+	return out, nil
 }
 
-// Close releases the session and the inputs.
-func (a *Alone) Close() error {
-	var errs []error
-	if a.session != nil {
-		errs = append(errs, a.session.Destroy())
-	}
-	for _, v := range a.inputs {
-		errs = append(errs, v.Destroy())
-	}
-	return errors.Join(errs...)
-}
+// Close frees the session.
+func (a *Alone) Close() { a.session.Close() }

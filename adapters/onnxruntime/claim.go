@@ -1,0 +1,34 @@
+package onnxruntime
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/restride/restride/onnx"
+)
+
+// Claim is onnx.Claimer's: ONNX Runtime keeps layout operators within groups, where it fuses
+// them and where they would end a group. Sequences and optionals cannot pass the edge of a
+// group.
+func (e *Engine) Claim(n onnx.Node) onnx.Claim {
+	switch {
+	case n.Domain != "", n.Op == "BitCast", holdsOthers(n.Op):
+		return onnx.ClaimNone
+	case n.Op == "Slice", n.Op == "Split": // windows, which ONNX Runtime copies
+		return onnx.ClaimBetween
+	case slices.Contains(views, n.Op):
+		return onnx.ClaimOperand
+	case strings.HasSuffix(n.Op, "QuantizeLinear"), n.Op == "DequantizeLinear":
+		return onnx.ClaimBehind
+	}
+	return onnx.ClaimBeside
+}
+
+// holdsOthers reports whether an operator works on sequences or optionals.
+func holdsOthers(op string) bool {
+	return op != "ReverseSequence" && strings.Contains(op, "Sequence") || strings.HasPrefix(op, "Optional")
+}
+
+// views are other operators that only change the layout, for as long as nobody needs their
+// result contiguous.
+var views = []string{"Identity", "Transpose", "Squeeze", "Unsqueeze", "Reshape", "Flatten", "Expand"}
