@@ -68,6 +68,15 @@ func Example_trim() {
 	// 0
 }
 
+// An ability that not every device has.
+func Example_ability() {
+	s := must(tensor.Open("cpu"))
+	defer s.Close()
+	recorder, ok := device.As[device.Recorder](s.Queue())
+	fmt.Println(recorder != nil, ok)
+	// Output: true true
+}
+
 // The programs in docs/embedding.md are parts of ones that tests run, whatever the indentation.
 func TestEmbeddingDocument(t *testing.T) {
 	page := string(must(os.ReadFile("docs/embedding.md")))

@@ -17,6 +17,7 @@ import (
 	"github.com/restride/restride/gl"
 	"github.com/restride/restride/gl/headless"
 	"github.com/restride/restride/layout"
+	"github.com/restride/restride/opencl"
 	"github.com/restride/restride/tensor"
 )
 
@@ -43,6 +44,16 @@ func Example() {
 	check(frame.Release()) // it is GL's again
 	check(frame.Close())
 	// prints: mapped [4,1,2] [10 11 20 21 30 31 255 255]
+}
+
+// An OpenCL device that shares buffers with the current context. It is compiled, and not run:
+// not every driver can.
+func Example_shared() {
+	current := must(opencl.CurrentGL())
+	dev := must(opencl.OpenWith(0, opencl.Options{GL: current}))
+	s := must(tensor.NewStream(dev))
+
+	check(s.Close())
 }
 
 // The example ends the test binary if it fails.

@@ -18,7 +18,7 @@ func Build(t *testing.T, env ...string) (program, built string) {
 	t.Helper()
 	readme, err := os.ReadFile("README.md")
 	require.NoError(t, err)
-	_, commands, ok := strings.Cut(string(readme), "From a checkout, until versions are tagged:\n\n```\n")
+	_, commands, ok := strings.Cut(string(readme), "From a checkout, until versions are tagged:\n\n```sh\n")
 	require.True(t, ok)
 	commands, _, _ = strings.Cut(commands, "```")
 	checkout, err := filepath.Abs(filepath.Join("..", ".."))
