@@ -21,7 +21,7 @@ func TestReadme(t *testing.T) {
 	for _, name := range devices {
 		t.Run(name, func(t *testing.T) {
 			open(t, name)
-			out, err := exec.Command(built, name).CombinedOutput()
+			out, err := exec.Command(built, name).Output()
 			require.NoError(t, err, "%s", out)
 			require.Equal(t, want, string(out))
 		})

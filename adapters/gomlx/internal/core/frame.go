@@ -1,9 +1,8 @@
-package gomlx
+package core
 
 import (
 	"slices"
 
-	"github.com/gomlx/compute"
 	"github.com/pkg/errors"
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/tensor"
@@ -11,21 +10,21 @@ import (
 
 // frame is one execution.
 type frame struct {
-	*executable
-	inputs []*buffer
+	*Executable
+	inputs []*Held
 	donate []bool
 	data   []datum         // the arrays, by slot
 	spared []bool          // slots whose Go buffer is a spare
 	taken  []device.Buffer // memory that outputs must not share: inputs', constants' and other outputs'
 }
 
-func newFrame(e *executable, inputs []*buffer, donate []bool) *frame {
+func newFrame(e *Executable, inputs []*Held, donate []bool) *frame {
 	n := len(e.plan.slots)
-	return &frame{executable: e, inputs: inputs, donate: donate, data: make([]datum, n), spared: make([]bool, n)}
+	return &frame{Executable: e, inputs: inputs, donate: donate, data: make([]datum, n), spared: make([]bool, n)}
 }
 
 // run executes the plan.
-func (f *frame) run() ([]compute.Buffer, error) {
+func (f *frame) run() ([]*Held, error) {
 	for i, x := range f.inputs {
 		at := f.plan.params[i]
 		s := &f.plan.slots[at]
@@ -86,8 +85,8 @@ func (f *frame) end() {
 }
 
 // spare returns memory of the Go backend for an array: an earlier execution's, if available.
-func (f *frame) spare(slot int) (compute.Buffer, error) {
-	if g, ok := f.spares[slot].Get().(compute.Buffer); ok {
+func (f *frame) spare(slot int) (Buffer, error) {
+	if g := f.spares[slot].Get(); g != nil {
 		return g, nil
 	}
 	return f.b.memory(f.plan.slots[slot].to)
@@ -105,7 +104,7 @@ func (f *frame) layout(s *step) (err error) {
 	slot := s.out[0]
 	f.b.layoutSteps.Add(1)
 	if s.node.view != nil {
-		f.data[slot].t, err = s.node.view(f.b.stream, in, f.plan.slots[slot].to)
+		f.data[slot].t, err = s.node.view(f.b.Stream, in, f.plan.slots[slot].to)
 	} else {
 		err = f.fill(slot, s.node.fill, in)
 	}
@@ -124,7 +123,7 @@ func (f *frame) fill(slot int, fill fillFunc, in []*tensor.Tensor) (err error) {
 		f.spared[slot] = true
 		d.t, err = f.b.over(d.g, s.to)
 	} else {
-		d.t, err = tensor.Empty(f.b.stream, s.to.dtype, s.to.dims...)
+		d.t, err = tensor.Empty(f.b.Stream, s.to.DType, s.to.Dims...)
 	}
 	if err != nil {
 		return err
@@ -141,11 +140,11 @@ func (f *frame) fill(slot int, fill fillFunc, in []*tensor.Tensor) (err error) {
 
 // execute runs operations of the Go backend.
 func (f *frame) execute(number int, s *step) error {
-	in, donate := make([]compute.Buffer, len(s.in)), make([]bool, len(s.in))
+	in, donate := make([]Buffer, len(s.in)), make([]bool, len(s.in))
 	for i, slot := range s.in {
 		d := &f.data[slot]
 		if d.g == nil {
-			err := f.b.needGo(d, f.plan.slots[slot].to, func() (compute.Buffer, error) { return f.spare(slot) })
+			err := f.b.needGo(d, f.plan.slots[slot].to, func() (Buffer, error) { return f.spare(slot) })
 			if err != nil {
 				return err
 			}
@@ -154,11 +153,14 @@ func (f *frame) execute(number int, s *step) error {
 		in[i], donate[i] = d.g, f.donates(slot, number)
 	}
 	if f.b.host != nil { // other devices wait at reads
-		if err := f.b.stream.Wait(); err != nil {
+		if err := f.b.Stream.Wait(); err != nil {
 			return err
 		}
 	}
 	f.b.goSteps.Add(1)
+	for _, c := range s.counters {
+		c.total.Add(c.times)
+	}
 	out, err := executeSafely(s.exec, in, donate)
 	if err != nil {
 		return err
@@ -192,41 +194,39 @@ func (f *frame) donates(slot, number int) bool {
 }
 
 // executeSafely converts a panic of the Go backend to an error.
-func executeSafely(exec compute.Executable, in []compute.Buffer, donate []bool) (out []compute.Buffer, err error) {
+func executeSafely(exec Program, in []Buffer, donate []bool) (out []Buffer, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = errors.Errorf("the Go backend: %v", r)
 		}
 	}()
-	return exec.Execute(in, donate, 0)
+	return exec.Execute(in, donate)
 }
 
 // outputs returns the results: each contiguous, in its own memory.
-func (f *frame) outputs() ([]compute.Buffer, error) {
-	out := make([]compute.Buffer, 0, len(f.plan.outputs))
+func (f *frame) outputs() ([]*Held, error) {
+	out := make([]*Held, 0, len(f.plan.outputs))
 	for i, slot := range f.plan.outputs {
 		again := slices.Contains(f.plan.outputs[:i], slot)
 		to, d, err := f.output(slot, again)
 		if err != nil {
 			for _, x := range out {
-				_ = x.Finalize() // always nil
+				x.Finalize()
 			}
 			return nil, errors.WithMessagef(err, "output %d", i)
 		}
-		out = append(out, newBuffer(f.b, to, d))
+		out = append(out, f.b.hold(to, d))
 	}
 	return out, nil
 }
 
-func (f *frame) output(slot int, again bool) (to target, own datum, err error) {
+func (f *frame) output(slot int, again bool) (to Array, own datum, err error) {
 	d := &f.data[slot]
 	to = f.plan.slots[slot].to
-	if to.shape.IsDynamic() {
-		shape, err := d.g.Shape()
-		if err != nil {
+	if to.Open() {
+		if to, err = f.b.Describe(d.g); err != nil {
 			return to, own, err
 		}
-		to = newTarget(shape)
 	}
 	if d.t == nil && !again {
 		return to, datum{g: d.g}, nil
