@@ -1,6 +1,8 @@
 package backends
 
 import (
+	"slices"
+
 	"github.com/gomlx/gomlx/backends"
 	"github.com/gomlx/gomlx/pkg/core/shapes"
 	"github.com/pkg/errors"
@@ -43,4 +45,24 @@ func (f *function) Compile(outputs []backends.Op, shardings []*backends.Sharding
 		return nil, err
 	}
 	return executable{e}, nil
+}
+
+// ConvGeneral may have nil for strides and dilations of 1 and for no padding, with which the Go
+// backend fails.
+func (f *function) ConvGeneral(x, kernel backends.Op, axes backends.ConvolveAxesConfig, strides []int, paddings [][2]int,
+	dilations, kernelDilations []int, groups, batchGroups int) (backends.Op, error) {
+	axes = axes.Clone()
+	ones := func(of []int) []int {
+		if of == nil {
+			return slices.Repeat([]int{1}, len(axes.InputSpatial))
+		}
+		return slices.Clone(of)
+	}
+	strides, dilations, kernelDilations = ones(strides), ones(dilations), ones(kernelDilations)
+	if paddings = slices.Clone(paddings); paddings == nil {
+		paddings = make([][2]int, len(axes.InputSpatial))
+	}
+	return f.one("ConvGeneral", func(to *computation, in []core.Value) (backends.Op, error) {
+		return to.ConvGeneral(in[0], in[1], axes, strides, paddings, dilations, kernelDilations, groups, batchGroups)
+	}, x, kernel)
 }

@@ -88,17 +88,6 @@ func (f *function) Conj(a0 backends.Op) (backends.Op, error) {
 	return f.one("Conj", func(to *computation, in []core.Value) (backends.Op, error) { return to.Conj(in[0]) }, a0)
 }
 
-func (f *function) ConvGeneral(a0 backends.Op, a1 backends.Op, a2 backends.ConvolveAxesConfig, a3 []int, a4 [][2]int, a5 []int, a6 []int, a7 int, a8 int) (backends.Op, error) {
-	a2 = a2.Clone()
-	a3 = slices.Clone(a3)
-	a4 = slices.Clone(a4)
-	a5 = slices.Clone(a5)
-	a6 = slices.Clone(a6)
-	return f.one("ConvGeneral", func(to *computation, in []core.Value) (backends.Op, error) {
-		return to.ConvGeneral(in[0], in[1], a2, a3, a4, a5, a6, a7, a8)
-	}, a0, a1)
-}
-
 func (f *function) Cos(a0 backends.Op) (backends.Op, error) {
 	return f.one("Cos", func(to *computation, in []core.Value) (backends.Op, error) { return to.Cos(in[0]) }, a0)
 }

@@ -73,23 +73,32 @@ func within(of Array, sizes []int64) error {
 	return nil
 }
 
-// checkStarts checks the start in each axis.
+// checkStarts checks the start in each axis: a scalar for each, or a vector.
 func checkStarts(of Array, at []Array) error {
+	if len(at) == 1 && len(at[0].Dims) == 1 && at[0].Dims[0] == int64(len(of.Dims)) && isIndex(at[0].DType) {
+		return nil
+	}
 	if len(at) != len(of.Dims) {
 		return errors.Errorf("%d starts; there must be one for each axis", len(at))
 	}
 	for i, s := range at {
-		if len(s.Dims) != 0 || !isInteger(s.DType) || s.DType.Bits() < 8 {
+		if len(s.Dims) != 0 || !isIndex(s.DType) {
 			return errors.Errorf("start %d is of shape %s; an integer is wanted", i, s.Shape)
 		}
 	}
 	return nil
 }
 
+// isIndex reports whether starts may have a type.
+func isIndex(t layout.DType) bool { return isInteger(t) && t.Bits() >= 8 }
+
 // startsOf joins indices of all axes, without moving them to the host.
 func startsOf(in []*tensor.Tensor) (*tensor.Tensor, error) {
-	if len(in) == 0 {
+	switch {
+	case len(in) == 0:
 		return tensor.FromHost([]int64{}, 0)
+	case len(in) == 1 && in[0].Rank() == 1:
+		return in[0].Cast(layout.Int64, device.Rounding{})
 	}
 	long := make([]*tensor.Tensor, 0, len(in))
 	defer func() {

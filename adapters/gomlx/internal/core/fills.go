@@ -1,6 +1,8 @@
 package core
 
 import (
+	"slices"
+
 	"github.com/pkg/errors"
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/internal/numeric"
@@ -58,17 +60,18 @@ func Concatenate(axis int) *Node {
 // PadAxis is the number of elements before, after and between those of an axis.
 type PadAxis struct{ Start, End, Interior int }
 
-// Pad surrounds the elements of its first operand with the second, a scalar.
+// Pad surrounds the elements of its first operand with the second, a scalar. Axes that are not
+// named stay as they are.
 func Pad(axes []PadAxis) *Node {
 	n := &Node{kind: onDevice, op: "Pad",
 		fill: func(dst *tensor.Tensor, in []*tensor.Tensor) error { return pad(dst, in[0], in[1], axes) }}
 	n.infer = func(in []Array) (Array, error) {
-		if len(axes) != len(in[0].Dims) || in[1].DType != in[0].DType || len(in[1].Dims) > 0 {
+		if len(axes) > len(in[0].Dims) || in[1].DType != in[0].DType || len(in[1].Dims) > 0 {
 			return Array{}, errors.Errorf("%d axes, and a value of shape %s", len(axes), in[1].Shape)
 		}
-		to := Array{DType: in[0].DType, Dims: make([]int64, len(axes))}
+		to := Array{DType: in[0].DType, Dims: slices.Clone(in[0].Dims)}
 		for i, a := range axes {
-			to.Dims[i] = int64(a.Start) + int64(a.End) + in[0].Dims[i] + max(in[0].Dims[i]-1, 0)*int64(a.Interior)
+			to.Dims[i] += int64(a.Start) + int64(a.End) + max(in[0].Dims[i]-1, 0)*int64(a.Interior)
 			if a.Interior < 0 || to.Dims[i] < 0 {
 				return to, errors.Errorf("axis %d by %+v", i, a)
 			}
