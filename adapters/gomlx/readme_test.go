@@ -10,10 +10,10 @@ import (
 	"github.com/restride/restride/internal/readme"
 )
 
-// The README's program builds without cgo, runs on every device, and prints the documented
+// The README's second program builds without cgo, runs on every device, and prints the documented
 // output.
 func TestReadme(t *testing.T) {
-	program, built := readme.Build(t, "CGO_ENABLED=0")
+	program, built := readme.BuildNth(t, ".", 2, "CGO_ENABLED=0")
 	var want string
 	for _, line := range regexp.MustCompile(`fmt\.Println.* // (.*)`).FindAllStringSubmatch(program, -1) {
 		want += line[1] + "\n"
