@@ -130,7 +130,7 @@ func TestBuildErrors(t *testing.T) {
 		})
 	}
 	fails(t, "function of another backend: <nil>", func() error { _, err := f.Call(nil); return err })
-	fails(t, "which has not returned", func() error {
+	fails(t, "must have Return() called", func() error {
 		c, err := f.Closure()
 		require.NoError(t, err)
 		_, err = f.While(c, c, x)

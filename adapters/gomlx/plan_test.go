@@ -71,14 +71,29 @@ func TestTurns(t *testing.T) {
 // Where memory is shared, small arrays stay with the Go backend.
 func TestFewBytes(t *testing.T) {
 	b := open(t, "cpu")
-	b.core.Few = 64
+	b.core.Few = 1 << 20
 	for n, want := range map[int][2]int{3: {0, 1}, 4: {1, 2}} {
-		exec := compile(t, b, []shapes.Shape{float(n, 4)}, func(f compute.Function, in values) values {
+		exec := compile(t, b, []shapes.Shape{float(n, 1<<16)}, func(f compute.Function, in values) values {
 			v := must[compute.Value](t)
 			return values{v(f.Neg(v(f.Transpose(v(f.Abs(in[0])), 1, 0))))}
 		})
 		layouts, runs, _ := exec.(*executable).Steps()
-		require.Equal(t, want, [2]int{layouts, runs}, "%d bytes", 16*n)
+		require.Equal(t, want, [2]int{layouts, runs}, "%d bytes", n<<18)
+	}
+}
+
+// Where memory is shared, layout operations that gain less than another execution of the Go
+// backend costs stay with it.
+func TestWhatPays(t *testing.T) {
+	b := open(t, "cpu")
+	b.core.Few = 4096
+	for n, want := range map[int][2]int{40: {0, 1}, 400: {1, 2}} {
+		exec := compile(t, b, []shapes.Shape{float(n, n)}, func(f compute.Function, in values) values {
+			v := must[compute.Value](t)
+			return values{v(f.Neg(v(f.Transpose(v(f.Abs(in[0])), 1, 0)))), in[0]}
+		})
+		layouts, runs, _ := exec.(*executable).Steps()
+		require.Equal(t, want, [2]int{layouts, runs}, "%d by %d", n, n)
 	}
 }
 

@@ -35,7 +35,7 @@ func callees(op string, called ...compute.Function) ([]compute.Function, error) 
 	for i, f := range called {
 		s, ok := f.(*scope)
 		if !ok || s == nil {
-			return nil, errors.Errorf("restride: %s of a function of another backend, or of a main function: %T", op, f)
+			return nil, errors.Errorf("restride: %s of a main function, or a function of another backend: %T", op, f)
 		}
 		out[i] = s.Function
 	}

@@ -21,8 +21,12 @@ var types = map[dtypes.DType]layout.DType{
 	dtypes.Float32: layout.Float32, dtypes.Float64: layout.Float64,
 }
 
-// world is this version of GoMLX, with its Go backend.
-type world struct{ compute.Backend }
+// world is this version of GoMLX, with its Go backend, which has a second instance for
+// sequential computations.
+type world struct {
+	compute.Backend
+	sequential compute.Backend
+}
 
 var notImplemented = compute.ErrNotImplemented
 
@@ -39,7 +43,10 @@ func (w world) Describe(x core.Buffer) (core.Array, error) {
 	return arrayOf(s), err
 }
 
-func (w world) Builder(name string) core.Computation {
+func (w world) Builder(name string, sequential bool) core.Computation {
+	if sequential {
+		return newComputation(w.sequential.Builder(name))
+	}
 	return newComputation(w.Backend.Builder(name))
 }
 

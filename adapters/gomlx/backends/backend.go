@@ -54,7 +54,11 @@ func newBackend(open func(core.World) (*core.Backend, error)) (*Backend, error) 
 	if err != nil {
 		return nil, err
 	}
-	b, err := open(world{inner})
+	sequential, err := simplego.New("ops_sequential")
+	if err != nil {
+		return nil, err
+	}
+	b, err := open(world{inner, sequential})
 	if err != nil {
 		return nil, err
 	}

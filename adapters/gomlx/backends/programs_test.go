@@ -62,12 +62,12 @@ var programs = []program{
 		func(size int) *tensors.Tensor { return wave(256*size, 8) }, func(size int) *tensors.Tensor { return wave(256*size, 1) }, false},
 	{"layers", func(ctx *context.Context, x *Node, size int) *Node {
 		for _, scope := range []string{"a", "b"} {
-			x = activations.Relu(layers.Dense(ctx.In(scope), x, true, 32*size))
+			x = activations.Relu(layers.Dense(ctx.In(scope), x, true, 32*min(size, 4)))
 		}
 		return layers.Dense(ctx.In("out"), x, true, classes)
 	}, losses.SparseCategoricalCrossEntropyLogits, func(size int) *tensors.Tensor { return wave(4*size, 16) }, perBatch, false},
 	{"dropout", func(ctx *context.Context, x *Node, size int) *Node {
-		x = activations.Gelu(layers.Dense(ctx.In("a"), x, true, 32*size))
+		x = activations.Gelu(layers.Dense(ctx.In("a"), x, true, 32*min(size, 4)))
 		x = layers.DropoutStatic(ctx, x, .3)
 		return layers.Dense(ctx.In("out"), x, true, classes)
 	}, losses.SparseCategoricalCrossEntropyLogits, func(size int) *tensors.Tensor { return wave(4*size, 16) }, perBatch, false},

@@ -15,7 +15,8 @@ import (
 type Backend struct {
 	World
 	Stream *tensor.Stream
-	// Few is the number of bytes below which arrays need no layout operation on the device.
+	// Few is the number of bytes below which arrays need no layout operation on the device; 0:
+	// all layout operations run there, whatever they gain.
 	Few       int64
 	host      device.HostMemory // the device, if its memory is the host's
 	close     func() error

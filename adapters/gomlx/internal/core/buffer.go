@@ -17,15 +17,23 @@ type Held struct {
 	mu      sync.Mutex
 	data    *datum // nil: finalized, or donated
 	lent    bool   // Data has exposed the tensor's memory
+	uses    int    // executions that it is an input of
+	guarded bool   // cleanup is set
 	cleanup runtime.Cleanup
 }
 
-// hold takes ownership of d. GoMLX may leave arrays to the garbage collector, which then
-// releases the tensor.
+// hold takes ownership of d. GoMLX may leave arrays to the garbage collector.
 func (b *Backend) hold(of Array, d datum) *Held {
 	x := &Held{b: b, of: of, data: &d}
-	x.cleanup = runtime.AddCleanup(x, (*datum).release, x.data)
+	x.guard()
 	return x
+}
+
+// guard makes the garbage collector release the tensor, once there is one.
+func (x *Held) guard() {
+	if x.data.t != nil && !x.guarded {
+		x.cleanup, x.guarded = runtime.AddCleanup(x, (*datum).release, x.data), true
+	}
 }
 
 // FromFlat copies the elements of a slice to the device.
@@ -87,13 +95,31 @@ func (x *Held) lock() error {
 
 // Finalize frees the memory; a second time it does nothing.
 func (x *Held) Finalize() {
+	x.drop(!x.b.Finalized())
+}
+
+// drop releases the memory, and may give it back to the Go backend.
+func (x *Held) drop(recycle bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.data != nil {
-		x.cleanup.Stop()
-		x.data.release()
-		x.data = nil
+	if x.data == nil {
+		return
 	}
+	if x.guarded {
+		x.cleanup.Stop()
+	}
+	if g := x.data.g; recycle && g != nil && x.data.t == nil && x.uses == 0 {
+		x.b.Recycle(g)
+	}
+	x.data.release()
+	x.data = nil
+}
+
+// used ends a use by an execution.
+func (x *Held) used() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.uses--
 }
 
 // Describe describes a live array.
@@ -167,6 +193,7 @@ func (x *Held) Copy(num int) (*Held, error) {
 	if err := x.b.needTensor(x.data, x.of); err != nil {
 		return nil, err
 	}
+	x.guard()
 	t, err := x.data.t.Clone()
 	if err != nil {
 		return nil, errors.WithStack(err)
@@ -181,6 +208,12 @@ func (x *Held) use(inTensor, inGo bool) (d datum, err error) {
 		return d, err
 	}
 	defer x.mu.Unlock()
+	x.uses++
+	defer func() {
+		if err != nil {
+			x.uses--
+		}
+	}()
 	if inGo {
 		if d.g, err = x.inGo(); err != nil {
 			return d, err
@@ -190,6 +223,7 @@ func (x *Held) use(inTensor, inGo bool) (d datum, err error) {
 		if err := x.b.needTensor(x.data, x.of); err != nil {
 			return d, err
 		}
+		x.guard()
 		d.t, err = x.data.t.Alias()
 	}
 	return d, err

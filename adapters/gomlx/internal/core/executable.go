@@ -125,7 +125,7 @@ func (e *Executable) Execute(inputs []*Held, donate []bool, num int) ([]*Held, e
 	}
 	for i, x := range inputs {
 		if len(donate) > 0 && donate[i] {
-			x.Finalize()
+			x.drop(false) // the Go backend may have its memory
 		}
 	}
 	return outputs, nil

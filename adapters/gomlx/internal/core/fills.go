@@ -19,7 +19,7 @@ func Convert(from, to layout.DType) *Node {
 	switch {
 	case from == 0 || to == 0:
 		return Fallback(n.op)
-	case holds(to, from):
+	case holds(to, from), isInteger(from) && (to == layout.Float32 || to == layout.Float64): // both round to nearest
 		n.kind = onDevice
 	}
 	return n

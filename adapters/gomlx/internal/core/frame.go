@@ -15,12 +15,15 @@ type frame struct {
 	donate []bool
 	data   []datum         // the arrays, by slot
 	spared []bool          // slots whose Go buffer is a spare
+	owned  []bool          // slots whose Go buffer is this execution's alone
+	used   []*Held         // inputs
+	viewed []viewed        // the Go buffers of released slots, whose memory views may still have
 	taken  []device.Buffer // memory that outputs must not share: inputs', constants' and other outputs'
 }
 
 func newFrame(e *Executable, inputs []*Held, donate []bool) *frame {
 	n := len(e.plan.slots)
-	return &frame{Executable: e, inputs: inputs, donate: donate, data: make([]datum, n), spared: make([]bool, n)}
+	return &frame{Executable: e, inputs: inputs, donate: donate, data: make([]datum, n), spared: make([]bool, n), owned: make([]bool, n)}
 }
 
 // run executes the plan.
@@ -32,6 +35,7 @@ func (f *frame) run() ([]*Held, error) {
 		if f.data[at], err = x.use(s.inTensor || s.output, s.inGo); err != nil {
 			return nil, errors.WithMessagef(err, "input %d, %q", i, f.names[i])
 		}
+		f.used = append(f.used, x)
 		f.take(f.data[at].t)
 	}
 	for i, c := range f.plan.constants {
@@ -70,17 +74,40 @@ func (f *frame) take(t *tensor.Tensor) {
 // release releases an array.
 func (f *frame) release(slot int) {
 	d := &f.data[slot]
-	if f.spared[slot] && d.g != nil {
+	switch {
+	case d.g == nil:
+	case f.spared[slot]:
 		f.spares[slot].Put(d.g)
-		f.spared[slot] = false
+	case f.owned[slot] && d.t == nil:
+		f.b.Recycle(d.g)
+	case f.owned[slot] && f.b.host != nil:
+		f.viewed = append(f.viewed, viewed{d.g, d.t.Buffer()})
 	}
+	f.spared[slot], f.owned[slot] = false, false
 	d.release()
 }
 
-// end releases the rest.
+// viewed is a buffer of the Go backend with the device's buffer over its memory.
+type viewed struct {
+	g  Buffer
+	of device.Buffer
+}
+
+// end releases the rest, and gives back memory that no result has.
 func (f *frame) end() {
 	for slot := range f.data {
 		f.release(slot)
+	}
+	for _, x := range f.used {
+		x.used()
+	}
+	if len(f.viewed) == 0 || f.b.Stream.Wait() != nil { // the queue may still read it
+		return
+	}
+	for _, v := range f.viewed {
+		if !slices.Contains(f.taken, v.of) {
+			f.b.Recycle(v.g)
+		}
 	}
 }
 
@@ -165,8 +192,13 @@ func (f *frame) execute(number int, s *step) error {
 	if err != nil {
 		return err
 	}
+	for i, slot := range s.in {
+		if donate[i] {
+			f.data[slot].g, f.owned[slot] = nil, false
+		}
+	}
 	for i, slot := range s.out {
-		f.data[slot].g = out[i]
+		f.data[slot].g, f.owned[slot] = out[i], true
 	}
 	return nil
 }
@@ -229,6 +261,7 @@ func (f *frame) output(slot int, again bool) (to Array, own datum, err error) {
 		}
 	}
 	if d.t == nil && !again {
+		f.owned[slot] = false
 		return to, datum{g: d.g}, nil
 	}
 	if err := f.b.needTensor(d, to); err != nil {
@@ -241,7 +274,7 @@ func (f *frame) output(slot int, again bool) (to Array, own datum, err error) {
 	f.take(d.t)
 	own.t, err = d.t.Alias()
 	if !f.spared[slot] {
-		own.g = d.g // of the same memory, or the same elements
+		own.g, f.owned[slot] = d.g, false // of the same memory, or the same elements
 	}
 	return to, own, err
 }

@@ -1,6 +1,9 @@
 package core
 
-import "slices"
+import (
+	"maps"
+	"slices"
+)
 
 // A plan alternates: layout operations on the device, then operations of the Go backend, as
 // many as possible before the next layout operation, in one execution; and so on.
@@ -209,7 +212,7 @@ func newPlan(g *Graph, returned []*output, values []Value) (*plan, error) {
 		}
 	}
 	var err error
-	if g.whole != "" || g.alone == "" && !d.hasLayout() {
+	if g.whole != "" || g.alone == "" && !d.pays() {
 		err = d.planWhole(returned, values)
 	} else {
 		err = d.planTurns()
@@ -227,23 +230,73 @@ func newPlan(g *Graph, returned []*output, values []Value) (*plan, error) {
 	return d.plan, nil
 }
 
-// hasLayout reports whether there are layout operations to run.
-func (d *draft) hasLayout() bool {
+// What layout operations of a computation gain and cost where both share memory, about, in
+// picoseconds: the Go backend moves an element at a time.
+const (
+	gainPerByteOfView = 2_000      // transpositions, slices
+	gainPerByteOfFill = 700        // joins, conversions
+	costPerOperation  = 2_500_000  // a tensor over its memory, and a view or a copy
+	costPerTurn       = 12_000_000 // another execution of the Go backend
+)
+
+// pays reports whether there are layout operations to run on the device, rather than all of the
+// computation on the Go backend.
+func (d *draft) pays() bool {
 	if len(d.goNodes) == 0 {
 		return true
 	}
+	gain, operations := int64(0), 0
 	for x := range d.tensors {
-		if x.node.kind != fallback {
+		switch x.node.kind {
+		case parameter, constant, fallback:
+			continue
+		case onDevice:
+			perByte := int64(gainPerByteOfView)
+			if x.node.fill != nil {
+				perByte = gainPerByteOfFill
+			}
+			gain += perByte * x.of.bytes()
+		case lone: // the Go backend has other results
 			return true
 		}
+		operations++
 	}
-	return false
+	if d.g.b.host == nil || d.g.b.Few == 0 {
+		return operations > 0
+	}
+	turns := map[int]bool{}
+	for n := range d.goNodes {
+		if n.kind == fallback {
+			turns[d.turn(n)] = true
+		}
+	}
+	return gain > int64(costPerOperation*operations+costPerTurn*(len(turns)-1))
 }
 
-// planWhole plans one execution of the Go backend: the shadow's. Each distinct result has its
-// own slot.
+// planWhole plans one execution of the Go backend: the shadow's, if some values are not
+// recorded. Each distinct result has its own slot.
 func (d *draft) planWhole(returned []*output, values []Value) (err error) {
-	s := step{in: d.plan.params, ops: map[string]int64{}}
+	e := &emitter{draft: d, to: d.g.shadow, step: &step{in: d.plan.params, ops: map[string]int64{}}}
+	nodes := d.needed()
+	if d.g.whole == "" {
+		e = d.emitter(0, nodes)
+		e.all = true
+		for _, n := range nodes {
+			if err := e.node(n); err != nil {
+				return err
+			}
+		}
+		values = slices.Clone(values)
+		for i, x := range returned {
+			if values[i], err = e.value(x); err != nil {
+				return err
+			}
+		}
+	} else {
+		for _, n := range nodes {
+			e.step.count(n)
+		}
+	}
 	seen := map[Value]int{}
 	var results []Value
 	for i, v := range values {
@@ -251,16 +304,27 @@ func (d *draft) planWhole(returned []*output, values []Value) (err error) {
 		if !again {
 			at = d.slot(&output{node: &Node{op: "Identity"}, of: returned[i].of})
 			seen[v] = at
-			results, s.out = append(results, v), append(s.out, at)
+			results, e.step.out = append(results, v), append(e.step.out, at)
 		}
 		d.plan.outputs = append(d.plan.outputs, at)
 	}
-	for n := range d.goNodes {
-		s.count(n)
-	}
-	s.exec, err = d.g.shadow.Compile(results)
-	d.plan.steps = []step{s}
+	e.step.exec, err = e.to.Compile(results)
+	d.plan.steps = []step{*e.step}
 	return err
+}
+
+// needed returns the nodes of the computation, except parameters.
+func (d *draft) needed() (nodes []*Node) {
+	all := maps.Clone(d.goNodes)
+	for x := range d.tensors {
+		all[x.node] = true
+	}
+	for n := range all {
+		if n.kind != parameter {
+			nodes = append(nodes, n)
+		}
+	}
+	return byNumber(nodes)
 }
 
 // planTurns plans the turns. The Go backend's executions are built from the last one on, so
@@ -317,7 +381,7 @@ func (d *draft) planTurns() error {
 
 // group builds an execution of the Go backend.
 func (d *draft) group(turn int, nodes []*Node) (*step, error) {
-	e := &emitter{draft: d, turn: turn, to: d.g.b.Builder(d.g.name), values: map[*output]Value{}, step: &step{ops: map[string]int64{}}}
+	e := d.emitter(turn, nodes)
 	for _, n := range nodes {
 		if err := e.node(n); err != nil {
 			return nil, err
@@ -337,10 +401,28 @@ func (d *draft) group(turn int, nodes []*Node) (*step, error) {
 	return e.step, err
 }
 
+// smallArrays is the mean number of bytes of a computation's arrays below which the Go backend
+// runs one operation after another: a goroutine for each would cost more than it saves.
+const smallArrays = 256 << 10
+
+// emitter returns an emitter of nodes.
+func (d *draft) emitter(turn int, nodes []*Node) *emitter {
+	bytes, arrays := int64(0), int64(0)
+	for _, n := range nodes {
+		for _, x := range n.out {
+			bytes += x.of.bytes()
+			arrays++
+		}
+	}
+	return &emitter{draft: d, turn: turn, to: d.g.b.Builder(d.g.name, bytes < smallArrays*arrays),
+		values: map[*output]Value{}, step: &step{ops: map[string]int64{}}}
+}
+
 // emitter builds nodes again, in a separate function of the Go backend.
 type emitter struct {
 	*draft
 	turn   int
+	all    bool // the Go backend makes everything but parameters
 	to     Computation
 	values map[*output]Value
 	step   *step
@@ -376,7 +458,7 @@ func (e *emitter) value(x *output) (Value, error) {
 	if v := e.values[x]; v != nil {
 		return v, nil
 	}
-	if x.node.kind == fallback && e.turns[x.node] == e.turn || x.node.kind != fallback && e.madeInGo(x) {
+	if e.all && x.node.kind != parameter || x.node.kind == fallback && e.turns[x.node] == e.turn || x.node.kind != fallback && e.madeInGo(x) {
 		err := e.node(x.node)
 		return e.values[x], err
 	}

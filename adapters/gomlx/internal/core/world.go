@@ -15,8 +15,9 @@ import (
 type World interface {
 	// Array describes an array of a type that both have.
 	Array(t layout.DType, dims []int64) Array
-	// Builder begins a computation of the Go backend.
-	Builder(name string) Computation
+	// Builder begins a computation of the Go backend. A sequential one runs one operation after
+	// another; the work of each may still be divided.
+	Builder(name string, sequential bool) Computation
 	// Memory returns a buffer of the Go backend whose elements are undefined.
 	Memory(of Array) (Buffer, error)
 	// Flat returns a buffer's memory, as a slice of Go numbers.
