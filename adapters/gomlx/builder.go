@@ -15,7 +15,7 @@ type builder struct {
 }
 
 func newBuilder(b *Backend, name string) *builder {
-	bu := &builder{Builder: b.inner.Builder(name), b: b}
+	bu := &builder{Builder: b.world.Backend.Builder(name), b: b}
 	c := newComputation(bu.Builder)
 	bu.main = &function{scope{Function: c.Function, bu: bu}, core.NewGraph(b.core, name, c)}
 	bu.main.self = bu.main

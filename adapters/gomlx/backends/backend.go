@@ -1,121 +1,28 @@
-// Package backends is a backend for GoMLX (github.com/gomlx/gomlx, whose package backends has
-// the interface) on a Restride device: layout operations run there, transpositions, slices and
-// reshapes as views that move nothing, and all others on GoMLX's own Go backend: over the same
-// memory where the device's is the host's, otherwise by transfers, which Stats counts.
+// Package backends is a backend for GoMLX (github.com/gomlx/gomlx, whose package of that name
+// has the interface) on a Restride device: layout operations run there, transpositions, slices
+// and reshapes as views that move nothing, and all others on GoMLX's own Go backend: over the
+// same memory where the device's is the host's, otherwise by transfers, which Stats counts.
 //
 // Importing the package registers the backend under the name "restride"; its configuration is
 // the name of a device, such as GOMLX_BACKEND=restride:opencl:0.
 package backends
 
 import (
-	"cmp"
-
 	"github.com/gomlx/gomlx/backends"
-	"github.com/gomlx/gomlx/backends/simplego"
 	"github.com/gomlx/gomlx/pkg/core/shapes"
 	"github.com/pkg/errors"
-	_ "github.com/restride/restride" // every device
 	"github.com/restride/restride/adapters/gomlx/internal/core"
-	"github.com/restride/restride/tensor"
 )
-
-// Name is the backend's name, for GOMLX_BACKEND and backends.NewWithConfig.
-const Name = "restride"
-
-func init() {
-	backends.Register(Name, func(config string) (backends.Backend, error) {
-		return New(cmp.Or(config, "auto"))
-	})
-}
-
-// Backend is a backends.Backend of GoMLX. All methods may be called from any goroutine; the
-// methods of one builder, from one at a time.
-type Backend struct {
-	core  *core.Backend
-	inner backends.Backend // runs all but layout operations
-}
-
-var _ backends.Backend = (*Backend)(nil)
-
-// New opens a device by name, like device.Open ("auto", "cpu", "opencl:0", "cuda:1"). Finalize
-// closes it.
-func New(name string) (*Backend, error) {
-	return newBackend(func(w core.World) (*core.Backend, error) { return core.Open(name, w) })
-}
-
-// NewOn returns a backend on a stream that the caller owns: it must outlive the backend and its
-// buffers.
-func NewOn(s *tensor.Stream) (*Backend, error) {
-	return newBackend(func(w core.World) (*core.Backend, error) { return core.New(s, w) })
-}
-
-func newBackend(open func(core.World) (*core.Backend, error)) (*Backend, error) {
-	inner, err := simplego.New("")
-	if err != nil {
-		return nil, err
-	}
-	sequential, err := simplego.New("ops_sequential")
-	if err != nil {
-		return nil, err
-	}
-	b, err := open(world{inner, sequential})
-	if err != nil {
-		return nil, err
-	}
-	return &Backend{core: b, inner: inner}, nil
-}
-
-// Name returns "restride".
-func (b *Backend) Name() string { return Name }
-
-// String returns "restride".
-func (b *Backend) String() string { return Name }
-
-// Description describes the device.
-func (b *Backend) Description() string { return b.core.Description(b.inner.Description()) }
-
-// NumDevices returns 1: a backend is on one device.
-func (b *Backend) NumDevices() int { return 1 }
-
-// DeviceDescription returns the device's name.
-func (b *Backend) DeviceDescription(backends.DeviceNum) string {
-	return b.core.Stream.Device().Info().Name
-}
-
-// Builder returns a builder of a computation.
-func (b *Backend) Builder(name string) backends.Builder { return newBuilder(b, name) }
-
-// Finalize waits for the device's work and closes the device, if New opened it.
-func (b *Backend) Finalize() {
-	if b.core.Finalize() {
-		b.inner.Finalize()
-	}
-}
-
-// IsFinalized reports whether Finalize was called.
-func (b *Backend) IsFinalized() bool { return b.core.Finalized() }
 
 // Capabilities are the Go backend's, for the types that Restride has too, plus the layout
 // operations that it lacks.
 func (b *Backend) Capabilities() backends.Capabilities {
-	c := b.inner.Capabilities().Clone()
+	c := b.world.Capabilities().Clone()
 	for _, op := range []backends.OpType{backends.OpTypeBitcast, backends.OpTypeDynamicSlice, backends.OpTypeDynamicUpdateSlice, backends.OpTypePad, backends.OpTypeReverse} {
 		c.Operations[op] = true
 	}
-	for t := range c.DTypes {
-		if _, ok := types[t]; !ok {
-			delete(c.DTypes, t)
-		}
-	}
-	return c
+	return known(c)
 }
-
-// Stats are a backend's counts.
-type Stats = core.Stats
-
-// Stats returns the counts so far. Between a device whose memory is the host's and the Go
-// backend there are no transfers.
-func (b *Backend) Stats() Stats { return b.core.Stats() }
 
 // held returns the array of a buffer.
 func held(x backends.Buffer) (*core.Held, error) {
@@ -134,9 +41,6 @@ func (b *Backend) BufferFromFlatData(num backends.DeviceNum, flat any, shape sha
 	}
 	return x, nil
 }
-
-// HasSharedBuffers reports whether the device's memory is the host's.
-func (b *Backend) HasSharedBuffers() bool { return b.core.Shared() }
 
 // NewSharedBuffer returns a buffer and its memory, on a device whose memory is the host's;
 // elsewhere it is notimplemented.NotImplementedError.

@@ -18,7 +18,7 @@ type function struct {
 }
 
 func newBuilder(b *Backend, name string) *function {
-	c := &computation{b.inner.Builder(name)}
+	c := &computation{b.world.Backend.Builder(name)}
 	return &function{c.Builder, b, core.NewGraph(b.core, name, c)}
 }
 

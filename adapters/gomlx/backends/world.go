@@ -20,13 +20,6 @@ var types = map[dtypes.DType]layout.DType{
 	dtypes.Float32: layout.Float32, dtypes.Float64: layout.Float64,
 }
 
-// world is this version of GoMLX, with its Go backend, which has a second instance for
-// sequential computations.
-type world struct {
-	backends.Backend
-	sequential backends.Backend
-}
-
 var notImplemented = notimplemented.NotImplementedError
 
 func (w world) Memory(of core.Array) (core.Buffer, error) {
