@@ -5,7 +5,6 @@ package gl_test
 import (
 	"fmt"
 	"os"
-	"strings"
 	"testing"
 
 	opengl "github.com/go-gl/gl/v4.3-core/gl"
@@ -75,19 +74,6 @@ func TestExample(t *testing.T) {
 	source, err := os.ReadFile("example_test.go")
 	require.NoError(t, err)
 	assert.Contains(t, string(source), "// prints: "+string(said[:n]))
-}
-
-// The lines of Go in docs/gl.md are those of Example.
-func TestDocument(t *testing.T) {
-	page, err := os.ReadFile("../docs/gl.md")
-	require.NoError(t, err)
-	_, rest, found := strings.Cut(string(page), "\n```go\n")
-	require.True(t, found)
-	lines, _, found := strings.Cut(rest, "```\n")
-	require.True(t, found)
-	source, err := os.ReadFile("example_test.go")
-	require.NoError(t, err)
-	assert.Contains(t, strings.ReplaceAll(string(source), "\n\t", "\n"), "func Example() {\n"+strings.TrimSpace(lines)+"\n// prints: ")
 }
 
 func must[T any](x T, err error) T {
