@@ -14,6 +14,7 @@
 //   - onednn: the reshape operations of the oneDNN Graph API
 //   - pipeline: batches through a device, with transfers that overlap the work
 //   - quant: converts quantised weights between formats
+//   - order: orders of elements in memory, by digits of indices, and conversions between them
 //   - checkpoint: reads and writes safetensors and GGUF files
 //   - dlpack: exchanges tensors with other libraries in the process, by DLPack
 //   - gl: OpenGL's buffers and textures as tensors (build tag gogl)

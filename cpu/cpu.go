@@ -244,7 +244,7 @@ func (d *processor) NewQueue() (device.Queue, error) {
 	if d.closed.Load() {
 		return nil, layout.Errorf(device.ErrClosed, "NewQueue", "the cpu device is closed")
 	}
-	q := &queue{dev: d}
+	q := &queue{calls: calls{dev: d}}
 	d.list(func(open []*queue) []*queue { return append(open, q) })
 	return q, nil
 }

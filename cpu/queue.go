@@ -1,33 +1,16 @@
 package cpu
 
 import (
-	"runtime"
-	"sync"
-	"sync/atomic"
 	"unsafe"
 
 	"github.com/restride/restride/device"
-	"github.com/restride/restride/internal/backend"
 	"github.com/restride/restride/layout"
 )
 
 // queue executes calls before they return (see the package's description).
 type queue struct {
-	dev *processor
-	// mu orders the calls of several goroutines, as a queue must. It also keeps the memory of
-	// brief calls alive (see memory.uses).
-	mu     sync.Mutex
-	closed bool
-	long   atomic.Bool  // the current call is a long one that holds its memory
-	done   device.Stats // only the numbers that count adds
-
-	capture *capture // nil: calls are executed
+	calls
 	replays map[*replay]struct{}
-
-	// For goroutines that wait neither for a long call nor for later calls: see over.
-	asked, answered atomic.Int64
-	showing         sync.Mutex
-	shown           device.Stats // done, at the start of a long call or at the latest answer
 
 	// Reused by small calls.
 	plans   plans
@@ -43,135 +26,6 @@ type event struct{ dev *processor }
 func (*event) Done() bool { return true }
 
 func (*event) Wait() error { return nil }
-
-// begin starts a call. Every begin without an error needs an end.
-func (q *queue) begin(op string) error {
-	q.mu.Lock()
-	if q.closed || q.dev.closed.Load() {
-		q.mu.Unlock()
-		return layout.Errorf(device.ErrClosed, op, "the queue or its device is closed")
-	}
-	if q.capture != nil {
-		if err := backend.CheckCaptured(op); err != nil {
-			q.mu.Unlock()
-			return err
-		}
-	}
-	return nil
-}
-
-func (q *queue) end() {
-	if q.asked.Load() > q.answered.Load() {
-		q.answer()
-	}
-	q.mu.Unlock()
-}
-
-// answer reports that the calls that began before the latest question are over.
-func (q *queue) answer() {
-	n := q.asked.Load()
-	q.show()
-	q.answered.Store(n)
-}
-
-func (q *queue) show() {
-	q.showing.Lock()
-	q.shown = q.done
-	q.showing.Unlock()
-}
-
-// over returns when all brief calls that began earlier are over, with the counts at that time or
-// later. Calls may follow one another without a gap, so the end of each one answers.
-func (q *queue) over() device.Stats {
-	for ticket := int64(0); ; runtime.Gosched() {
-		if q.long.Load() || ticket > 0 && q.answered.Load() >= ticket {
-			q.showing.Lock()
-			defer q.showing.Unlock()
-			return q.shown
-		}
-		if q.mu.TryLock() {
-			defer q.mu.Unlock()
-			return q.done
-		}
-		if ticket == 0 {
-			ticket = q.asked.Add(1)
-		}
-	}
-}
-
-// region is a buffer's memory with its address at the start of a call, or an address outside all
-// buffers.
-type region struct {
-	*memory
-	base unsafe.Pointer
-}
-
-// use finds the memory of a buffer, which stays valid until end or, in a long call, until
-// releaseMemory.
-func (q *queue) use(op, role string, b device.Buffer) (region, error) {
-	var m *memory
-	switch b := b.(type) {
-	case *byteBuffer:
-		m = &b.memory
-	case *stringBuffer:
-		m = &b.memory
-	default:
-		return region{}, layout.Errorf(device.ErrInvalid, op, "%s is a %T, which is not a cpu buffer", role, b)
-	}
-	if m.dev != q.dev && m.dev != nil {
-		return region{}, layout.Errorf(device.ErrInvalid, op, "%s is a buffer of another cpu device", role)
-	}
-	at := m.at.Load()
-	if at == nil {
-		return region{}, isFreed(op, role, m)
-	}
-	return region{m, unsafe.Pointer(at)}, nil
-}
-
-func isFreed(op, role string, m *memory) error {
-	return layout.Errorf(device.ErrClosed, op, "%s, a buffer of size %d, is freed", role, m.size)
-}
-
-// hold turns a call into a long one, which keeps the given memory until releaseMemory.
-func (q *queue) hold(op string, all ...region) error {
-	for i, m := range all {
-		if m.memory != nil && !m.acquire() {
-			q.releaseMemory(all[:i]...)
-			return isFreed(op, "the buffer", m.memory)
-		}
-	}
-	q.show()
-	q.long.Store(true)
-	return nil
-}
-
-func (q *queue) releaseMemory(all ...region) {
-	q.long.Store(false)
-	for _, m := range all {
-		if m.memory != nil {
-			m.release()
-		}
-	}
-}
-
-// useRange is use for a range of a buffer of bytes or strings.
-func (q *queue) useRange(op string, b device.Buffer, off, n int64, strings bool) (region, error) {
-	if err := backend.CheckRange(op, b, off, n); err != nil {
-		return region{}, err
-	}
-	m, err := q.use(op, "the buffer", b)
-	if err != nil {
-		return region{}, err
-	}
-	if _, ok := b.(*stringBuffer); ok != strings {
-		holds := "bytes"
-		if ok {
-			holds = "strings"
-		}
-		return region{}, layout.Errorf(device.ErrInvalid, op, "the buffer holds %s", holds)
-	}
-	return m, nil
-}
 
 // Write copies src to the buffer from byte off.
 func (q *queue) Write(dst device.Buffer, off int64, src []byte) error {
@@ -282,12 +136,6 @@ func (q *queue) move(f *form, dst, src *device.Operand) error {
 	return q.carryOut(p, f, &dst.Layout, &src.Layout, to, from)
 }
 
-// launched counts a call that wrote n bytes.
-func (q *queue) launched(n int64) {
-	q.done.Launches++
-	q.done.DeviceToDevice += n
-}
-
 // shortRun returns the number of elements of a copy between two runs that are too short for
 // workers: it needs no plan.
 func shortRun(dst, src *device.Operand) (n int64, ok bool) {
@@ -385,13 +233,6 @@ func (q *queue) captureMove(f *form, dst, src *device.Operand, to, from region) 
 	}
 	j.dst, j.src = to.base, from.base
 	return q.do(f.op.String(), j, to, from)
-}
-
-func (q *queue) usePair(op string, dst, src *device.Operand) (to, from region, err error) {
-	if to, err = q.use(op, "dst", dst.Buffer); err == nil {
-		from, err = q.use(op, "src", src.Buffer)
-	}
-	return to, from, err
 }
 
 // Fill sets every element of dst to the pattern.

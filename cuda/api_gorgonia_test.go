@@ -91,7 +91,7 @@ func current(t *testing.T) cu.CUContext {
 // A context, a stream and memory of gorgonia.org/cu, in order with this package's.
 func TestAdoptCU(t *testing.T) {
 	k := simulated(t)
-	allocations := k.counter("allocations")
+	allocations := k.Count("allocations")
 	ctx := locked(t)
 	stream, err := cu.MakeStream(cu.NonBlocking)
 	require.NoError(t, err)
@@ -145,7 +145,7 @@ func TestAdoptCU(t *testing.T) {
 	assert.Equal(t, ctx, current(t))
 	require.NoError(t, cu.MemFree(memory))
 	require.NoError(t, stream.Destroy())
-	assert.Equal(t, allocations, k.counter("allocations"))
+	assert.Equal(t, allocations, k.Count("allocations"))
 }
 
 func TestAdoptCURefuses(t *testing.T) {

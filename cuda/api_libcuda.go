@@ -1,6 +1,7 @@
 package cuda
 
 import (
+	"cmp"
 	"fmt"
 	"unsafe"
 
@@ -149,7 +150,7 @@ func load(names ...string) (*libcuda, error) {
 		return nil, err
 	}
 	if len(missing) > 0 {
-		return nil, fmt.Errorf("%w: the NVIDIA driver %s, for CUDA %s, lacks %d functions, %s among them", device.ErrNoDevice,
+		return nil, fmt.Errorf("%w: %w: the NVIDIA driver %s, for CUDA %s, lacks %d functions, %s among them", device.ErrNoDevice, device.ErrUnsupported,
 			l.path, versionString(v), len(missing), missing[0])
 	}
 	if err := l.do("cuInit", dl.Call(l.initialize, 0)); err != nil {
@@ -191,7 +192,7 @@ func (l *driverLibrary) failed(call string, code int64) error {
 func (l *driverLibrary) codeName(code int64) string {
 	text := new(uintptr)
 	if int32(dl.Call(l.errorName, uintptr(code), uintptr(unsafe.Pointer(text)))) != 0 || *text == 0 {
-		return "unknown error"
+		return cmp.Or(codeNames[code], "unknown error")
 	}
 	return goString(*text)
 }

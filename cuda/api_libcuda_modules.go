@@ -36,7 +36,7 @@ func (l *moduleCalls) load(image []byte) (cuModule, error) {
 		uintptr(len(options)), uintptr(unsafe.Pointer(options)), uintptr(unsafe.Pointer(values)))
 	if code := int64(int32(result)); code != 0 {
 		n := min(len(log), int(uint32(values[1])))
-		return 0, driverError("cuModuleLoadDataEx", code, l.codeName(code), text(log[:n]))
+		return 0, loadError(code, l.codeName(code), text(log[:n]))
 	}
 	return *m, nil
 }

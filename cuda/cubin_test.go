@@ -50,10 +50,10 @@ func fills(t *testing.T, k knobs, files fs.FS) int {
 	dev, err := OpenWith(0, Options{Cubins: files})
 	require.NoError(t, err)
 	q, b := gputest.Queue(t, dev), gputest.Alloc(t, dev, 64)
-	before := k.counter("cuModuleLoadDataEx")
+	before := k.Count("cuModuleLoadDataEx")
 	require.NoError(t, fillOne(dev, q, b))
 	assert.EqualValues(t, 0x04030201, words(t, q, b)[15])
-	tried := k.counter("cuModuleLoadDataEx") - before
+	tried := k.Count("cuModuleLoadDataEx") - before
 	require.NoError(t, dev.Close())
 	return tried
 }

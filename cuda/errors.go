@@ -18,6 +18,7 @@ var ErrLost = errors.New("the device's context is lost: all that is left is to c
 const (
 	codeInvalidValue   = 1
 	codeOutOfMemory    = 2
+	codeNoDevice       = 100
 	codeInvalidImage   = 200
 	codeInvalidContext = 201
 	codeNoBinary       = 209
@@ -79,11 +80,40 @@ var hints = map[int64]string{
 	999: "the kernel module may not be loaded, or this user may not open /dev/nvidia-uvm",
 }
 
+// loadHints explain why modules are not loaded, by the code of cuModuleLoadDataEx.
+var loadHints = map[int64]string{
+	209: "this GPU has no kernel in the archive of cubins",
+	218: "the driver's compiler of PTX refuses the kernel, or libnvidia-ptxjitcompiler is another driver's",
+	221: "the driver's compiler of PTX is missing: libnvidia-ptxjitcompiler, in containers by NVIDIA_DRIVER_CAPABILITIES=compute,utility",
+	222: "the driver is older than the kernels' PTX",
+	223: "compilation of PTX is disabled: CUDA_DISABLE_PTX_JIT, or CUDA_FORCE_JIT=0",
+	803: "the driver's library and its kernel module are of different versions",
+}
+
+// loadError is the error of cuModuleLoadDataEx.
+func loadError(code int64, name, log string) error {
+	err := driverError("cuModuleLoadDataEx", code, name, log)
+	if hint := loadHints[code]; hint != "" {
+		return fmt.Errorf("%s: %w", hint, err)
+	}
+	return err
+}
+
+// codeNames are those of codes that older drivers do not know.
+var codeNames = map[int64]string{
+	34: "CUDA_ERROR_STUB_LIBRARY", 46: "CUDA_ERROR_DEVICE_UNAVAILABLE", 221: "CUDA_ERROR_JIT_COMPILER_NOT_FOUND",
+	222: "CUDA_ERROR_UNSUPPORTED_PTX_VERSION", 223: "CUDA_ERROR_JIT_COMPILATION_DISABLED", 802: "CUDA_ERROR_SYSTEM_NOT_READY",
+	803: "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH", 804: "CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE",
+}
+
 // startError is the error of a driver that does not start.
 func startError(name string, err error) error {
 	hint := ""
 	if text := hints[codeOf(err)]; text != "" {
 		hint = " (" + text + ")"
+	}
+	if codeOf(err) == codeNoDevice { // it is there, and does not refuse
+		return fmt.Errorf("%w: the NVIDIA driver %s does not start%s: %v", device.ErrNoDevice, name, hint, err)
 	}
 	return fmt.Errorf("%w: the NVIDIA driver %s does not start%s: %w", device.ErrNoDevice, name, hint, err)
 }
@@ -96,7 +126,7 @@ func checkVersion(name string, v int) error {
 	if v >= minVersion {
 		return nil
 	}
-	return fmt.Errorf("%w: the NVIDIA driver %s is for CUDA %s; at least CUDA %s is needed", device.ErrNoDevice,
+	return fmt.Errorf("%w: %w: the NVIDIA driver %s is for CUDA %s; at least CUDA %s is needed", device.ErrNoDevice, device.ErrUnsupported,
 		name, versionString(v), versionString(minVersion))
 }
 

@@ -56,6 +56,8 @@ func TestFailedCalls(t *testing.T) {
 		}, device.ErrDriver, "CUDA_ERROR_INVALID_HANDLE (400)"},
 		"cuLaunchKernel=701":      {fillOne, device.ErrDriver, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES (701)"},
 		"cuModuleLoadDataEx=222":  {fillOne, device.ErrDriver, "kernel fill_"},
+		"cuModuleLoadDataEx=221":  {fillOne, device.ErrDriver, "the driver's compiler of PTX is missing: libnvidia-ptxjitcompiler"},
+		"cuModuleLoadDataEx=803":  {fillOne, device.ErrDriver, "different versions"},
 		"cuModuleGetFunction=500": {fillOne, device.ErrDriver, "cuModuleGetFunction"},
 		"cuMemcpyHtoDAsync=1": {func(_ *Device, q device.Queue, b device.Buffer) error {
 			return q.Write(b, 0, make([]byte, 4))
@@ -82,7 +84,7 @@ func TestFailedCalls(t *testing.T) {
 		}, device.ErrOutOfMemory, "cuDevicePrimaryCtxRetain"},
 	} {
 		t.Run(fail, func(t *testing.T) {
-			before := k.counter("allocations")
+			before := k.Count("allocations")
 			dev := openTest(t)
 			q, b := gputest.Queue(t, dev), gputest.Alloc(t, dev, 64)
 			endCapture := strings.HasPrefix(fail, "cuStreamEndCapture")
@@ -105,7 +107,7 @@ func TestFailedCalls(t *testing.T) {
 			require.NoError(t, q.Wait())
 			require.NoError(t, dev.Close())
 			if !strings.Contains(fail, "Retain") {
-				assert.Equal(t, before, k.counter("allocations"))
+				assert.Equal(t, before, k.Count("allocations"))
 			}
 		})
 	}

@@ -27,13 +27,13 @@ func TestEventsAreReused(t *testing.T) {
 	dev := openTest(t)
 	s, err := dev.driver.NewStream()
 	require.NoError(t, err)
-	before := k.counter("cuEventCreate")
+	before := k.Count("cuEventCreate")
 	for range 100 {
 		e, err := s.Record()
 		require.NoError(t, err)
 		require.NoError(t, e.Wait())
 		e.Release()
 	}
-	assert.LessOrEqual(t, k.counter("cuEventCreate")-before, 1)
+	assert.LessOrEqual(t, k.Count("cuEventCreate")-before, 1)
 	require.NoError(t, s.Close())
 }

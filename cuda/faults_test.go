@@ -6,50 +6,30 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"unsafe"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/restride/restride/device"
-	"github.com/restride/restride/internal/dl"
 	"github.com/restride/restride/internal/faults"
 )
 
 // faultyDriver is the simulator.
 type faultyDriver struct {
 	knobs
-	calls uintptr
-	t     *testing.T
+	t *testing.T
 }
 
-func newFaultyDriver(t *testing.T) *faultyDriver {
-	k := simulated(t)
-	lib, err := dl.Open(os.Getenv(library))
-	require.NoError(t, err)
-	calls, err := lib.Lookup("restrideSimCalls")
-	require.NoError(t, err)
-	return &faultyDriver{k, calls, t}
-}
-
-func (d *faultyDriver) Calls() map[string]int {
-	room := make([]byte, 1<<16)
-	n := dl.Call(d.calls, uintptr(unsafe.Pointer(&room[0])), uintptr(len(room)))
-	all := map[string]int{}
-	for _, name := range strings.Fields(string(room[:n])) {
-		all[name] = d.counter(name)
-	}
-	return all
-}
+func newFaultyDriver(t *testing.T) *faultyDriver { return &faultyDriver{simulated(t), t} }
 
 func (d *faultyDriver) Fail(f faults.Fault) {
 	if f.Call == "" {
-		d.say("FAIL", "")
+		d.Set("FAIL", "")
 		return
 	}
-	d.say("FAIL", fmt.Sprintf("%s=%d:after=%d%s", f.Call, f.Code, f.After, [...]string{":times=1", "", ":times=1:lose"}[f.Kind]))
+	d.Set("FAIL", fmt.Sprintf("%s=%d:after=%d%s", f.Call, f.Code, f.After, [...]string{":times=1", "", ":times=1:lose"}[f.Kind]))
 }
 
-func (d *faultyDriver) Injected() int { return d.counter("injected") }
+func (d *faultyDriver) Injected() int { return d.Count("injected") }
 
 // sweepTarget is the program on two simulated devices, which are slow at random. Contexts
 // survive from one run to the next, so that leaks are found.

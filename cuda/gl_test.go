@@ -119,7 +119,7 @@ func TestGLFailures(t *testing.T) {
 	gl, dev := openGL(t)
 	name := gl.Buffer(t, make([]byte, 64))
 	q := gputest.Queue(t, dev)
-	before := k.counter("resources")
+	before := k.Count("resources")
 	failing := func(what string, f func() error) {
 		t.Helper()
 		k.turn(t, "FAIL", what)
@@ -153,7 +153,7 @@ func TestGLFailures(t *testing.T) {
 	}
 	failing("cuGraphicsUnregisterResource=999", b.Close)
 	require.NoError(t, b.Close())
-	assert.Equal(t, before, k.counter("resources"))
+	assert.Equal(t, before, k.Count("resources"))
 
 	// Close of the device where the context is not current: it reports what it left.
 	lost, err := dev.ShareGL(name, device.GLReadWrite)

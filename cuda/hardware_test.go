@@ -105,14 +105,14 @@ const nonBlockingStream = 1
 func slow(t *testing.T, k knobs, dev *Device) (q device.Queue, e device.Event, over func() bool) {
 	q = gputest.Queue(t, dev)
 	b := gputest.Alloc(t, dev, 64)
-	before := k.counter("kernels")
+	before := k.Count("kernels")
 	k.turn(t, "DELAY", "300")
 	for range 40 {
 		require.NoError(t, fillOne(dev, q, b))
 	}
 	e, err := q.Record()
 	require.NoError(t, err)
-	return q, e, func() bool { return k.counter("kernels") == before+40 }
+	return q, e, func() bool { return k.Count("kernels") == before+40 }
 }
 
 // An event is done when the work is over, even if the driver does not answer the query. If that
@@ -126,7 +126,7 @@ func TestBugEventQueryFails(t *testing.T) {
 	} {
 		t.Run(fail, func(t *testing.T) {
 			openTest(t) // another user of the context
-			before := k.counter("allocations")
+			before := k.Count("allocations")
 			dev := openTest(t)
 			q, e, over := slow(t, k, dev)
 			b := gputest.Alloc(t, dev, 64)
@@ -152,7 +152,7 @@ func TestBugEventQueryFails(t *testing.T) {
 			}
 			_ = q.Close()
 			require.ErrorIs(t, dev.Close(), ErrLost)
-			assert.Equal(t, before, k.counter("allocations"), "it is given back, as the context lives on for others")
+			assert.Equal(t, before, k.Count("allocations"), "it is given back, as the context lives on for others")
 		})
 	}
 }
@@ -163,10 +163,10 @@ func TestBugFreeDoesNotBegin(t *testing.T) {
 	dev := openTest(t)
 	host, err := dev.AllocHost(64)
 	require.NoError(t, err)
-	before := k.counter("cuMemFreeHost")
+	before := k.Count("cuMemFreeHost")
 	k.turn(t, "FAIL", "cuCtxGetCurrent=1:times=1")
 	require.NoError(t, dev.FreeHost(host))
-	assert.Equal(t, 1, k.counter("cuMemFreeHost")-before)
+	assert.Equal(t, 1, k.Count("cuMemFreeHost")-before)
 }
 
 // If the driver does not answer about an engine's stream or memory, the call is refused.
@@ -192,7 +192,7 @@ func TestBugCaptureFails(t *testing.T) {
 		t.Run(fail, func(t *testing.T) {
 			dev := openTest(t)
 			q, b := gputest.Queue(t, dev), gputest.Alloc(t, dev, 64)
-			execs := func() int { return k.counter("cuGraphInstantiateWithFlags") - k.counter("cuGraphExecDestroy") }
+			execs := func() int { return k.Count("cuGraphInstantiateWithFlags") - k.Count("cuGraphExecDestroy") }
 			before := execs()
 			k.turn(t, "FAIL", fail)
 			_, err := q.Capture(func() error { return fillOne(dev, q, b) })
@@ -326,11 +326,11 @@ func TestBugAdoptedStreamUnderCapture(t *testing.T) {
 // allocation's.
 func TestBugPoolKeepsNothing(t *testing.T) {
 	k := simulated(t)
-	pools := k.counter("pools")
+	pools := k.Count("pools")
 	for kept, grows := range map[int64]int{0: 0, 4 << 20: 0, 2 << 20: 10 * 2 << 20, -1: 10 * 4 << 20} {
 		dev, err := OpenWith(0, Options{Kept: kept})
 		require.NoError(t, err)
-		require.Equal(t, pools+1, k.counter("pools"))
+		require.Equal(t, pools+1, k.Count("pools"))
 		used, err := dev.driver.Alloc(8 << 20)
 		require.NoError(t, err)
 		again := func() {
@@ -340,22 +340,22 @@ func TestBugPoolKeepsNothing(t *testing.T) {
 		}
 		again()
 		require.NoError(t, dev.driver.with(func(f *frame) error { return dev.driver.api.synchronize(f, dev.driver.side) }))
-		before := k.counter("poolBytes")
+		before := k.Count("poolBytes")
 		for range 10 {
 			again()
 			require.NoError(t, dev.driver.with(func(f *frame) error { return dev.driver.api.synchronize(f, dev.driver.side) }))
 		}
-		assert.Equal(t, grows, k.counter("poolBytes")-before, "%d bytes are kept", kept)
+		assert.Equal(t, grows, k.Count("poolBytes")-before, "%d bytes are kept", kept)
 		dev.driver.Trim()
-		before = k.counter("poolBytes")
+		before = k.Count("poolBytes")
 		again()
-		assert.Equal(t, 4<<20, k.counter("poolBytes")-before, "Trim gives it back")
+		assert.Equal(t, 4<<20, k.Count("poolBytes")-before, "Trim gives it back")
 		require.NoError(t, dev.driver.Free(used))
 		require.NoError(t, dev.Close())
-		require.Equal(t, pools, k.counter("pools"))
+		require.Equal(t, pools, k.Count("pools"))
 	}
 	plain, err := OpenWith(0, Options{PlainMemory: true})
 	require.NoError(t, err)
-	require.Equal(t, pools, k.counter("pools"))
+	require.Equal(t, pools, k.Count("pools"))
 	require.NoError(t, plain.Close())
 }

@@ -2,19 +2,19 @@ package cuda
 
 import (
 	"encoding/binary"
+	"errors"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-	"unsafe"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/device/devicetest"
 	"github.com/restride/restride/internal/cudasim"
-	"github.com/restride/restride/internal/dl"
 )
 
 // Tests run on the library that RESTRIDE_LIBCUDA names, else on the machine's GPUs, else on the
@@ -45,43 +45,25 @@ func openTest(tb testing.TB) *Device {
 	return dev
 }
 
-// knobs are the simulator's own functions.
-type knobs struct{ set, count uintptr }
+// knobs are the simulator's, in a test.
+type knobs struct{ cudasim.Knobs }
 
 // simulated returns the knobs, or skips a test that runs on a real driver.
 func simulated(t *testing.T) knobs {
 	t.Helper()
 	require.NoError(t, openTest(t).Close())
-	if os.Getenv(library) == "" {
-		t.Skip("this is a GPU")
+	k, err := cudasim.Loaded()
+	if errors.Is(err, fs.ErrNotExist) {
+		t.Skip("this is a GPU: ", err)
 	}
-	lib, err := dl.Open(os.Getenv(library))
 	require.NoError(t, err)
-	var k knobs
-	if k.set, err = lib.Lookup("restrideSimSet"); err != nil {
-		t.Skip("this is no simulator: ", err)
-	}
-	k.count, err = lib.Lookup("restrideSimCount")
-	require.NoError(t, err)
-	return k
+	return knobs{k}
 }
 
 // turn turns a knob until the test ends.
 func (k knobs) turn(t *testing.T, name, value string) {
-	k.say(name, value)
-	t.Cleanup(func() { k.say(name, "") })
-}
-
-// say turns a knob.
-func (k knobs) say(name, value string) {
-	n, v := append([]byte(name), 0), append([]byte(value), 0)
-	dl.Call(k.set, uintptr(unsafe.Pointer(&n[0])), uintptr(unsafe.Pointer(&v[0])))
-}
-
-// counter is the number of calls of a function, or of other things.
-func (k knobs) counter(name string) int {
-	n := append([]byte(name), 0)
-	return int(dl.Call(k.count, uintptr(unsafe.Pointer(&n[0]))))
+	k.Set(name, value)
+	t.Cleanup(func() { k.Set(name, "") })
 }
 
 // child is a variable that tells a test that it runs in a process of its own.

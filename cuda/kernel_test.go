@@ -162,10 +162,10 @@ func TestLoadCubin(t *testing.T) {
 	require.NoError(t, err)
 	dev.driver.api = told
 	s.turn(t, "FAIL", "cuFuncGetParamInfo=801")
-	unloaded := s.counter("cuModuleUnload")
+	unloaded := s.Count("cuModuleUnload")
 	_, err = dev.Load(image, spec.String())
 	require.ErrorIs(t, err, device.ErrDriver)
-	assert.EqualValues(t, unloaded+1, s.counter("cuModuleUnload"))
+	assert.EqualValues(t, unloaded+1, s.Count("cuModuleUnload"))
 }
 
 // TestKernelExample runs the example program on the simulator.

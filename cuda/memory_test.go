@@ -13,7 +13,7 @@ import (
 // wait, and a graph holds the parameters of its launches.
 func TestNewLayoutsCostNothing(t *testing.T) {
 	k := simulated(t)
-	before := k.counter("allocations")
+	before := k.Count("allocations")
 	dev := openTest(t)
 	q := gputest.Queue(t, dev)
 	b := gputest.Alloc(t, dev, 1<<13)
@@ -25,7 +25,7 @@ func TestNewLayoutsCostNothing(t *testing.T) {
 	require.NoError(t, fill(1, 2, 3, 4))
 	calls := func() (all []int) {
 		for _, name := range []string{"allocations", "cuMemcpyHtoDAsync_v2", "cuStreamSynchronize"} {
-			all = append(all, k.counter(name))
+			all = append(all, k.Count(name))
 		}
 		return all
 	}
@@ -46,5 +46,5 @@ func TestNewLayoutsCostNothing(t *testing.T) {
 	assert.Equal(t, []byte{5, 6, 7, 8}, got)
 	require.NoError(t, r.Close())
 	require.NoError(t, dev.Close())
-	assert.Equal(t, before, k.counter("allocations"))
+	assert.Equal(t, before, k.Count("allocations"))
 }

@@ -55,7 +55,7 @@ func twoStreams(t *testing.T) (a, b *tensor.Stream) {
 func TestPeerOrder(t *testing.T) {
 	a, b := twoStreams(t)
 	k := simulated(t)
-	direct, staged := k.counter("peerDirect"), k.counter("peerStaged")
+	direct, staged := k.Count("peerDirect"), k.Count("peerStaged")
 	const rounds, size = 20, 100_000
 	var sent []*tensor.Tensor
 	x, err := tensor.New(a, layout.Uint8, size)
@@ -81,11 +81,11 @@ func TestPeerOrder(t *testing.T) {
 		require.NoError(t, y.Release())
 	}
 	if os.Getenv("RESTRIDE_SIM_PEERS") == "0" {
-		assert.Equal(t, staged+rounds, k.counter("peerStaged"))
+		assert.Equal(t, staged+rounds, k.Count("peerStaged"))
 		return
 	}
-	assert.Equal(t, direct+rounds, k.counter("peerDirect"))
-	assert.Equal(t, staged, k.counter("peerStaged"))
+	assert.Equal(t, direct+rounds, k.Count("peerDirect"))
+	assert.Equal(t, staged, k.Count("peerStaged"))
 }
 
 // The source's bytes arrive, of tensors that are released immediately: views, elements below a

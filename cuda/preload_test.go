@@ -22,11 +22,11 @@ func TestPreload(t *testing.T) {
 	assert.ErrorContains(t, err, "kernel ")
 	k.turn(t, "FAIL", "")
 	require.NoError(t, dev.Preload(layout.Float32))
-	loads := k.counter("cuModuleLoadDataEx")
+	loads := k.Count("cuModuleLoadDataEx")
 	require.NoError(t, dev.Preload(layout.Float32))
 	q, b := gputest.Queue(t, dev), gputest.Alloc(t, dev, 1<<12)
 	require.NoError(t, fillOne(dev, q, b))
 	require.NoError(t, q.Copy(gputest.Words(b, 0, 64), gputest.Words(b, 512, 64)))
 	require.NoError(t, q.Wait())
-	assert.Equal(t, loads, k.counter("cuModuleLoadDataEx"))
+	assert.Equal(t, loads, k.Count("cuModuleLoadDataEx"))
 }

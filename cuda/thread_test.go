@@ -86,10 +86,10 @@ func TestThreadsOfOthers(t *testing.T) {
 		t.Helper()
 		require.NoError(t, l.setCurrent(new(frame), ctx))
 		turn++
-		before := k.counter("cuCtxGetCurrent")
+		before := k.Count("cuCtxGetCurrent")
 		require.NoError(t, q.Fill(gputest.Words(b, 0, 8), []byte{turn, 0, 0, 1}))
 		require.NoError(t, q.Copy(gputest.Words(b, 8, 8), gputest.Words(b, 0, 8)))
-		require.Equal(t, asks, k.counter("cuCtxGetCurrent")-before)
+		require.Equal(t, asks, k.Count("cuCtxGetCurrent")-before)
 		c, err := l.current(new(frame))
 		require.NoError(t, err)
 		require.Equal(t, after, c)

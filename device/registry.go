@@ -75,7 +75,8 @@ func List() ([]Info, error) {
 // Open opens a device by name: "cpu", "opencl:0", "cuda:1". A backend's name alone means its
 // first device. "auto" (or "") is the first GPU or accelerator of cuda, then of opencl, and
 // otherwise cpu. (OpenCL drivers that run kernels on the processor are slower than the cpu
-// device: they are opened only by name, or if cpu is not imported.)
+// device: they are opened only by name, or if cpu is not imported.) If a driver is there and
+// refuses, the device that is opened in its place tells of it, as Diagnostics.
 func Open(name string) (Device, error) {
 	all := backends()
 	if len(all) == 0 {
@@ -138,8 +139,14 @@ func meant(name string, known []string) string {
 }
 
 func openFirst(all []Backend) (Device, error) {
-	var errs []error
-	failed := func(b Backend, err error) { errs = append(errs, fmt.Errorf("%s: %w", b.Name(), err)) }
+	var errs, refused []error
+	failed := func(b Backend, err error) {
+		err = fmt.Errorf("%s: %w", b.Name(), err)
+		errs = append(errs, err)
+		if refuses(err) {
+			refused = append(refused, err)
+		}
+	}
 	var processors []choice // of kind CPU, the backend cpu first
 	for _, b := range all {
 		infos, err := b.List()
@@ -156,9 +163,9 @@ func openFirst(all []Backend) (Device, error) {
 				processors = append(processors, c)
 				continue
 			}
-			dev, err := b.Open(info.Index)
+			dev, err := openWorking(b, info.Index)
 			if err == nil {
-				return dev, nil
+				return inPlaceOf(dev, refused), nil
 			}
 			failed(b, err)
 		}
@@ -166,7 +173,7 @@ func openFirst(all []Backend) (Device, error) {
 	for _, c := range processors {
 		dev, err := c.Open(c.index)
 		if err == nil {
-			return dev, nil
+			return inPlaceOf(dev, refused), nil
 		}
 		failed(c.Backend, err)
 	}

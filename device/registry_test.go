@@ -16,6 +16,9 @@ type family struct {
 	n     int
 	err   error
 	kinds []Kind // of the devices; missing ones are GPU
+
+	broken error // of kernels
+	closed *bool // a device was closed
 }
 
 func (f family) info(index int) Info {
@@ -43,15 +46,39 @@ func (f family) Open(index int) (Device, error) {
 	if index >= f.n {
 		return nil, ErrNoDevice
 	}
-	return opened{info: f.info(index)}, nil
+	if f.closed == nil {
+		f.closed = new(bool)
+	}
+	return opened{info: f.info(index), broken: f.broken, closed: f.closed}, nil
 }
 
 type opened struct {
 	Device
-	info Info
+	info   Info
+	closed *bool
+	broken error // of kernels
 }
 
-func (o opened) Info() Info { return o.info }
+func (o opened) Info() Info                  { return o.info }
+func (o opened) NewQueue() (Queue, error)    { return queue{broken: o.broken}, nil }
+func (o opened) Alloc(int64) (Buffer, error) { return buffer{}, nil }
+func (o opened) Close() error {
+	*o.closed = true
+	return nil
+}
+
+type queue struct {
+	Queue
+	broken error
+}
+
+func (q queue) Fill(Operand, []byte) error { return q.broken }
+func (q queue) Wait() error                { return nil }
+func (q queue) Close() error               { return nil }
+
+type buffer struct{ Buffer }
+
+func (buffer) Free() error { return nil }
 
 // with replaces the registered backends for one test.
 func with(t *testing.T, families ...Backend) {

@@ -78,12 +78,13 @@ func TestNoDevices(t *testing.T) {
 		"OtherLibrary": "RESTRIDE_LIBOPENCL=libc.so.6",
 		"NoDriver":     "OCL_ICD_VENDORS=" + t.TempDir(),
 		"BadDriver":    "OCL_ICD_VENDORS=" + junk,
+		"NoCache":      "POCL_CACHE_DIR=/dev/null/cache", // of PoCL
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := device.Open("opencl")
 			devicetest.Require(t, "opencl", err) // the loader may not be ocl-icd
 			cmd := exec.Command(os.Args[0], "-test.run=^TestNoDevices$", "-test.v")
-			cmd.Env = append(os.Environ(), "RESTRIDE_TEST_NOTHING=1", env)
+			cmd.Env = append(os.Environ(), "RESTRIDE_TEST_NOTHING=1", "RUSTICL_ENABLE=", env)
 			out, err := cmd.CombinedOutput()
 			require.NoError(t, err, "%s", out)
 			assert.Contains(t, string(out), "--- SKIP")

@@ -28,6 +28,9 @@ type driver struct {
 // newDriver returns a driver that owns a reference to the context.
 func newDriver(p properties, context uintptr, o Options) (*driver, error) {
 	target, err := o.target(p)
+	if err == nil {
+		err = p.checkPrograms()
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -45,6 +45,9 @@ func (all *inventory) add(platform uintptr) {
 	ids, err := clGetDeviceIDs.list(platform, typeAll)
 	switch {
 	case isCode(err, deviceNotFound) || err == nil && len(ids) == 0:
+		if isPoCL(name) {
+			name += ", which needs a folder that it can write to (POCL_CACHE_DIR, or HOME),"
+		}
 		all.skipped = append(all.skipped, name+" has no devices")
 		return
 	case err != nil:

@@ -1,6 +1,12 @@
 package opencl
 
-import "strings"
+import (
+	"os/exec"
+	"strings"
+
+	"github.com/restride/restride/device"
+	"github.com/restride/restride/layout"
+)
 
 // quirks are peculiarities of some drivers. Everything that depends on the driver's vendor
 // begins here; code that works around a quirk names its field. Compilers' errors are worked
@@ -18,6 +24,8 @@ type quirks struct {
 	// of the queue's events flushes (rusticl of Mesa 22.3). stream.Finish waits for a marker's
 	// event.
 	finishForgets bool
+	// runsLinker: PoCL runs ld, which it finds by PATH, and ends the process without it.
+	runsLinker bool
 	// cutsLoops: llvmpipe, rusticl's CPU driver, ends all loops of a work-item after a total of
 	// 65536 iterations, without an error. The serial kernels, for work-groups of one work-item,
 	// need more; other kernels that might are checked (internal/planner/rounds.go).
@@ -30,13 +38,28 @@ const mostRounds = 1 << 16
 // quirksOf knows drivers by the name of the platform, with which info.Driver
 // begins, and by that of the device.
 func quirksOf(driver, device string) quirks {
-	pocl := strings.HasPrefix(driver, "Portable Computing Language")
+	pocl := isPoCL(driver)
 	return quirks{
 		smallPages:    pocl,
 		compilesTwice: pocl,
+		runsLinker:    pocl,
 		finishForgets: strings.HasPrefix(driver, "rusticl"),
 		cutsLoops:     strings.HasPrefix(device, "llvmpipe"),
 	}
+}
+
+// isPoCL knows PoCL by the name of its platform.
+func isPoCL(platform string) bool { return strings.HasPrefix(platform, "Portable Computing Language") }
+
+// checkPrograms returns an error if a program is missing that the driver runs.
+func (q quirks) checkPrograms() error {
+	if !q.runsLinker {
+		return nil
+	}
+	if _, err := exec.LookPath("ld"); err != nil {
+		return layout.Errorf(device.ErrUnsupported, "Open", "PoCL links kernels by ld, which PATH does not have, and would end the process: %v", err)
+	}
+	return nil
 }
 
 // hasClock reports whether queues measure time. rusticl's claim to, but their clock, whose

@@ -2,12 +2,14 @@ package opencl_test
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/layout"
+	"github.com/restride/restride/opencl"
 )
 
 // TestWaitAfterFlush: Wait also waits for work that was flushed before.
@@ -34,4 +36,21 @@ func TestWaitAfterFlush(t *testing.T) {
 			}
 		})
 	}
+}
+
+// PoCL runs ld, and ends the process without it: the device is not opened.
+func TestBugPoCLWithoutLinker(t *testing.T) {
+	index := -1
+	for _, info := range listed(t) {
+		if strings.HasPrefix(info.Driver, "Portable Computing Language") {
+			index = info.Index
+		}
+	}
+	if index < 0 {
+		t.Skip("there is no PoCL")
+	}
+	t.Setenv("PATH", t.TempDir())
+	_, err := opencl.OpenWith(index, opencl.Options{})
+	require.ErrorIs(t, err, device.ErrUnsupported)
+	require.ErrorContains(t, err, "ld, which PATH does not have")
 }

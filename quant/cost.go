@@ -159,7 +159,7 @@ func memory(from, to *Weight, sorted bool) (sum int64) {
 func (a array) count(ext extents) int64 {
 	n := int64(1)
 	for _, d := range a.digits() {
-		n *= d.count(ext)
+		n *= d.Count(ext)
 	}
 	return n
 }

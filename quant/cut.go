@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/restride/restride/internal/digits"
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/tensor"
 )
@@ -135,11 +136,11 @@ func (p *Plan) unit(axis byte) int64 {
 			if !found {
 				continue
 			}
-			if outer.reverse || outer.only >= 0 {
+			if outer.Reverse || outer.Only >= 0 {
 				return 0
 			}
-			n, of := w.ratio(axis, outer.axis)
-			unit = lcm(unit, lcm(outer.div*n, of)/of)
+			n, of := w.ratio(axis, outer.Axis)
+			unit = lcm(unit, lcm(outer.Div*n, of)/of)
 		}
 	}
 	part := cut{axis, extent, unit}
@@ -182,7 +183,7 @@ func (w *Weight) ratio(axis, other byte) (n, of int64) {
 // divided among the pieces. at is its position among the digits.
 func (w *Weight) outer(a array, axis byte) (d digit, at int, found bool) {
 	for i, d := range a.digits() {
-		if n, _ := w.ratio(axis, d.axis); n > 0 && d.size == 0 {
+		if n, _ := w.ratio(axis, d.Axis); n > 0 && d.Size == 0 {
 			return d, i, true
 		}
 	}
@@ -193,17 +194,17 @@ func (w *Weight) outer(a array, axis byte) (d digit, at int, found bool) {
 // another piece.
 func (w *Weight) region(a array, c cut, i int64) (r Region, ok bool) {
 	ds := a.digits()
-	total, _ := lay(ds, a.pitch(), w.ext)
+	total, _ := digits.Lay(ds, a.pitch(), w.ext)
 	outer, at, found := w.outer(a, c.axis)
 	if !found || c.size == 0 {
 		return Region{Bytes: total / 8, Count: 1, Step: total / 8}, total%8 == 0
 	}
-	stride := ds[at].stride
-	n, per := w.ratio(c.axis, outer.axis)
-	of := outer.div * n
+	stride := ds[at].Stride
+	n, per := w.ratio(c.axis, outer.Axis)
+	of := outer.Div * n
 	from := i * c.size * per / of
-	count := min(outer.count(w.ext), (min(c.extent, (i+1)*c.size)*per+of-1)/of) - from
-	step := stride * outer.count(w.ext)
+	count := min(outer.Count(w.ext), (min(c.extent, (i+1)*c.size)*per+of-1)/of) - from
+	step := stride * outer.Count(w.ext)
 	if step == 0 || stride*count%8 != 0 || stride*from%8 != 0 || step%8 != 0 || stride*(c.size*per/of)%8 != 0 {
 		return r, false
 	}
@@ -213,9 +214,9 @@ func (w *Weight) region(a array, c cut, i int64) (r Region, ok bool) {
 // digits returns the digits of the array's single field, or of its blocks.
 func (a array) digits() []digit {
 	if s := a.slots[0]; s.rows == "" {
-		return digits(s.order)
+		return digitsOf(s.order)
 	}
-	return digits(strings.ReplaceAll(a.order, "|", " "))
+	return digitsOf(strings.ReplaceAll(a.order, "|", " "))
 }
 
 // pitch is the distance in bits between values of the innermost digit.

@@ -184,8 +184,8 @@ func (a array) dims(ext extents) ([]int64, error) {
 	var dims []int64
 	for _, axis := range strings.Split(a.order, "|") {
 		n := int64(1)
-		for _, d := range digits(axis) {
-			n *= d.count(ext)
+		for _, d := range digitsOf(axis) {
+			n *= d.Count(ext)
 		}
 		dims = append(dims, n)
 	}
@@ -231,12 +231,12 @@ func (a array) extent(name string, dims []int64, ext extents) error {
 			n = n * 8 * t.BlockBytes / (a.bits * t.Block)
 		}
 		var open *digit
-		for _, d := range digits(axis) {
-			if _, known := ext[d.axis]; d.size == 0 && !known {
+		for _, d := range digitsOf(axis) {
+			if _, known := ext[d.Axis]; d.Size == 0 && !known {
 				open = &d
 				continue
 			}
-			switch c := d.count(ext); {
+			switch c := d.Count(ext); {
 			case c == 0 && n == 0:
 				n = 1 // an axis without elements; other axes cannot change that
 			case c == 0 || n%c != 0:
@@ -247,7 +247,7 @@ func (a array) extent(name string, dims []int64, ext extents) error {
 		}
 		switch {
 		case open != nil:
-			ext[open.axis] = n * open.div
+			ext[open.Axis] = n * open.Div
 		case n != 1:
 			return wrong()
 		}

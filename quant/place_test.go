@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/restride/restride/internal/digits"
 	"github.com/restride/restride/layout"
 )
 
@@ -19,16 +20,16 @@ func (p place) bitAt(index map[byte]int64, bit int64) (at int64, has bool) {
 	}
 	at = p.offset + bit - p.lo
 	for _, d := range p.digits {
-		v := index[d.axis] / d.div
-		if d.size > 0 {
-			v %= d.size
+		v := index[d.Axis] / d.Div
+		if d.Size > 0 {
+			v %= d.Size
 		}
 		switch {
-		case d.axis == noAxis:
-		case d.only >= 0 && (v < d.only || v >= d.only+max(1, d.several)):
+		case d.Axis == digits.NoAxis:
+		case d.Only >= 0 && (v < d.Only || v >= d.Only+max(1, d.Several)):
 			return 0, false
 		default:
-			at += (v - max(0, d.only)) * d.stride
+			at += (v - max(0, d.Only)) * d.Stride
 		}
 	}
 	return at, true
@@ -37,7 +38,7 @@ func (p place) bitAt(index map[byte]int64, bit int64) (at int64, has bool) {
 // each calls do with every index below the extents.
 func each(ext extents, do func(index map[byte]int64)) {
 	index := map[byte]int64{}
-	names := axes(ext)
+	names := digits.Axes(ext)
 	var walk func(i int)
 	walk = func(i int) {
 		if i == len(names) {
@@ -114,13 +115,13 @@ func check(t *testing.T, dst, src []place, ext extents, bits int64) []move {
 func TestDigits(t *testing.T) {
 	for _, order := range []string{"k/8 n k%8", "k n/8 n%2 n/2%4", "k/2 k%2~", "g/4=1 g%4"} {
 		var shown []string
-		for _, d := range digits(order) {
+		for _, d := range digitsOf(order) {
 			shown = append(shown, d.String())
 		}
 		assert.Equal(t, order, strings.Join(shown, " "))
 	}
 	for _, bad := range []string{"kk", "k%x", "k/8/2", "k=-1"} {
-		assert.Panics(t, func() { digits(bad) }, bad)
+		assert.Panics(t, func() { digitsOf(bad) }, bad)
 	}
 }
 

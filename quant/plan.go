@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/restride/restride/internal/digits"
 	"github.com/restride/restride/layout"
 )
 
@@ -164,8 +165,8 @@ func (p *Plan) refine() error {
 func (p *Plan) source(i int, s slot) place {
 	at := s.place(p.From.Tensors[i].Name, p.From.ext)
 	for i := range at.digits {
-		if d := &at.digits[i]; d.axis == axisG {
-			d.div *= p.groupRatio
+		if d := &at.digits[i]; d.Axis == axisG {
+			d.Div *= p.groupRatio
 		}
 	}
 	return at
@@ -241,9 +242,9 @@ func (w *Weight) suffix(r role) string {
 // fieldExtents are the extents of a slot's axes.
 func fieldExtents(s slot, ext extents) extents {
 	out := extents{}
-	for _, d := range append(digits(s.rows), digits(s.order)...) {
-		if d.axis != noAxis {
-			out[d.axis] = ext[d.axis]
+	for _, d := range append(digitsOf(s.rows), digitsOf(s.order)...) {
+		if d.Axis != digits.NoAxis {
+			out[d.Axis] = ext[d.Axis]
 		}
 	}
 	return out

@@ -3,6 +3,7 @@ package quant
 import (
 	"slices"
 
+	"github.com/restride/restride/internal/digits"
 	"github.com/restride/restride/layout"
 )
 
@@ -44,16 +45,16 @@ func added(by int64, f field, width int64) ([]byte, error) {
 }
 
 // looked returns a move of whole elements that the table gives for each source byte.
-func looked(steps []step, d, s place) (move, error) {
+func looked(steps []digits.Step, d, s place) (move, error) {
 	m := move{width: d.bits, wide: true, table: s.table}
 	whole := (d.bits == 2 || d.bits == 4 || d.bits == 8) && d.lo == 0 && d.less == 0
 	var dims, dst, src []int64
 	dstAt, srcAt := d.offset, s.offset
 	for _, st := range steps {
-		dstAt, srcAt = dstAt+st.dstAt, srcAt+st.srcAt
-		if st.count > 1 {
-			dims, dst, src = append(dims, st.count), append(dst, st.dst/d.bits), append(src, st.src/8)
-			whole = whole && st.dst%d.bits == 0 && st.src%8 == 0
+		dstAt, srcAt = dstAt+st.DstAt, srcAt+st.SrcAt
+		if st.Count > 1 {
+			dims, dst, src = append(dims, st.Count), append(dst, st.Dst/d.bits), append(src, st.Src/8)
+			whole = whole && st.Dst%d.bits == 0 && st.Src%8 == 0
 		}
 	}
 	if !whole || dstAt%d.bits != 0 || srcAt%8 != 0 {

@@ -8,17 +8,17 @@ set -eu
 cd "$(dirname "$0")/.."
 rm -rf build/ptx
 $GO run ./kernels/emit -split build/ptx cuda
+# compute_70 loads on every GPU since Volta.
+flags='-x cuda --cuda-device-only -nocudainc -nocudalib --cuda-gpu-arch=sm_70 -ffp-contract=off
+	-Wall -Werror -Wno-unused-function -O3 -S'
 compile() {
-	# compute_70 loads on every GPU since Volta.
 	from=$1 to=$2
 	shift 2
-	$CLANG -x cuda --cuda-device-only -nocudainc -nocudalib --cuda-gpu-arch=sm_70 -ffp-contract=off \
-		-Wall -Werror -Wno-unused-function -O3 -S -o "$to" "$from" "$@"
+	# shellcheck disable=SC2086
+	$CLANG $flags -o "$to" "$from" "$@"
 }
 plain() { sed '/^[[:space:]]*\/\//d; /^[[:space:]]*$/d' "$1"; } # without comments
-for source in build/ptx/*.cu; do
-	compile "$source" "${source%.cu}.ptx"
-done
+printf '%s\n' build/ptx/*.cu | xargs -n 1 -P "$(nproc)" sh -c '$0 '"$(echo $flags)"' -o "${1%.cu}.ptx" "$1"' "$CLANG"
 $GO run ./cuda/ptxzip build/ptx internal/cudakernels/ptx.zip
 # The kernels of measurements, of which the library has none.
 mkdir -p build/micro

@@ -183,6 +183,7 @@ func makers(t *testing.T, s *tensor.Stream) map[string]func() (*tensor.Tensor, e
 		"Flip":              func() (*tensor.Tensor, error) { return x.Flip() },
 		"Tile":              func() (*tensor.Tensor, error) { return x.Tile(2, 2) },
 		"Repeat":            func() (*tensor.Tensor, error) { return x.Repeat(0, 2) },
+		"Rearrange":         func() (*tensor.Tensor, error) { return x.Rearrange("a b ... -> b (a ...)", nil) },
 		"WithLayout":        func() (*tensor.Tensor, error) { return x.WithLayout("op", x.Layout()) },
 		"Transpose":         func() (*tensor.Tensor, error) { return x.Transpose() },
 		"Slice":             func() (*tensor.Tensor, error) { return x.Slice(0, 0, 1, 1) },

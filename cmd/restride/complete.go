@@ -99,7 +99,7 @@ func once(c completer) completer {
 // command whose flag of that name differs.
 var flagCompleters = map[string]completer{
 	"device": completeDevices, "bench/device": listOf(completeDevices), "conform/device": listOf(completeDevices),
-	"from": completeFormats, "bench/from": files("json"), "to": completeFormats,
+	"from": completeFormats, "bench/from": files("json"), "to": completeFormats, "reorder/from": cobra.NoFileCompletions, "reorder/to": cobra.NoFileCompletions,
 	"dim": completeAxes, "shape": completeInputs, "input": completeInputs,
 	"output": files("safetensors", "gguf"), "run/output": folders, "dot": files(),
 	"bench/json": files("json"), "html": files("html"), "benchstat": files(), "compare": files("json"),

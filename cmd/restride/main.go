@@ -86,7 +86,7 @@ command itself, or of a file, device or library that it needs.`,
 	}
 	root.SetVersionTemplate("{{.Version}}")
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(newDevices(), newRun(), newExplain(), newConform(), newVerify(), newBench(), newRepack(), newInspect(), newFormats(), newVersion(), newLicenses(), newCompletion())
+	root.AddCommand(newDevices(), newRun(), newExplain(), newConform(), newVerify(), newBench(), newRepack(), newReorder(), newInspect(), newFormats(), newVersion(), newLicenses(), newCompletion())
 	root.SetHelpCommand(newHelp())
 	complete(root)
 	return root

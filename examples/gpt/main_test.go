@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -40,7 +41,7 @@ func TestMain(m *testing.M) {
 }
 
 // open returns a stream of a device, which must be empty in the end.
-func open(t *testing.T, name string) *tensor.Stream {
+func open(t testing.TB, name string) *tensor.Stream {
 	backend, _, _ := strings.Cut(name, ":")
 	dev, err := device.Open(name)
 	devicetest.Require(t, backend, err)
@@ -62,13 +63,13 @@ func onDevices(t *testing.T, f func(t *testing.T, s *tensor.Stream)) {
 }
 
 // exported returns the path of a model, without endings.
-func exported(t *testing.T, z sizes) string {
+func exported(t testing.TB, z sizes) string {
 	path := filepath.Join(t.TempDir(), "gpt")
 	require.NoError(t, z.export(path))
 	return path
 }
 
-func newTestDecoder(t *testing.T, s *tensor.Stream, path, cublas string) *decoder {
+func newTestDecoder(t testing.TB, s *tensor.Stream, path, cublas string) *decoder {
 	d, err := newDecoder(s, path, cublas, make([]int64, batch))
 	t.Cleanup(func() { require.NoError(t, d.close()) })
 	require.NoError(t, err)
@@ -147,7 +148,7 @@ func TestLogits(t *testing.T) {
 	})
 }
 
-func capture(t *testing.T, d *decoder) {
+func capture(t testing.TB, d *decoder) {
 	var err error
 	d.step, err = d.session.Capture(t.Context(), d.state, d.into...)
 	require.NoError(t, err)
@@ -293,5 +294,31 @@ func TestDocument(t *testing.T) {
 	for _, rest := range strings.Split(section, "\n```go\n")[1:] {
 		snippet, _, _ := strings.Cut(rest, "```\n")
 		assert.Contains(t, code, strings.ReplaceAll(snippet, "\t", ""))
+	}
+}
+
+// The host time of a step of twelve layers, until it is queued.
+func BenchmarkStep(b *testing.B) {
+	z := small
+	z.layers, z.positions = 12, 1<<10
+	for _, name := range []string{"cpu", "opencl:0", "cuda:0"} {
+		for _, captured := range []bool{false, true} {
+			b.Run(fmt.Sprintf("%s/captured=%t", name, captured), func(b *testing.B) {
+				s := open(b, name)
+				d := newTestDecoder(b, s, exported(b, z), "none")
+				require.NoError(b, d.run(b.Context()))
+				if captured {
+					capture(b, d)
+				}
+				var queued time.Duration
+				for b.Loop() {
+					require.NoError(b, s.Wait())
+					began := time.Now()
+					require.NoError(b, d.run(b.Context()))
+					queued += time.Since(began)
+				}
+				b.ReportMetric(float64(queued.Microseconds())/float64(b.N), "us-queued/op")
+			})
+		}
 	}
 }

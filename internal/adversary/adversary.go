@@ -34,6 +34,8 @@ type Generator struct {
 	About string // a line for users: the input, and its reference
 	// Host: the device makes no difference. It is tried on the first device only.
 	Host bool
+	// Simulated: it is tried on the simulated CUDA device only.
+	Simulated bool
 	// Try is one try: nil, or the failure. A panic is a failure, too, and so are leftovers:
 	// memory of the device, goroutines.
 	Try func(*Trial) error

@@ -14,7 +14,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/restride/restride/cpu"
+	"github.com/restride/restride/cuda"
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/device/devicetest"
+	"github.com/restride/restride/internal/cudasim"
 	"github.com/restride/restride/internal/graphs"
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/tensor"
@@ -43,11 +46,29 @@ func openCPU(t *testing.T) device.Device {
 	return dev
 }
 
-// TestGenerators tries each generator on the cpu device.
+// openSimulated opens the simulated CUDA device.
+func openSimulated(t *testing.T) device.Device {
+	_, err := cudasim.Path()
+	devicetest.Require(t, "compilers", err)
+	require.NoError(t, cudasim.Default())
+	dev, err := cuda.OpenWith(0, cuda.Options{})
+	devicetest.Require(t, "cuda", err)
+	if !simulated(dev) {
+		_ = dev.Close()
+		t.Skip("this is a GPU")
+	}
+	return dev
+}
+
+// TestGenerators tries each generator on the cpu device, or on the simulated one.
 func TestGenerators(t *testing.T) {
 	for _, g := range Generators() {
 		t.Run(g.Name, func(t *testing.T) {
-			s, dir := open(t, openCPU(t)), t.TempDir()
+			opened := openCPU
+			if g.Simulated {
+				opened = openSimulated
+			}
+			s, dir := open(t, opened(t)), t.TempDir()
 			began := time.Now()
 			for i := uint64(0); i < few && time.Since(began) < moment; i++ {
 				require.NoError(t, Once(g, s, dir, 1, i, time.Minute), "try %d of seed 1", i)

@@ -98,7 +98,7 @@ func (p Plan) run() (err error) {
 		}
 		defer s.Close()
 		for _, g := range p.Generators {
-			if i == 0 || !g.Host {
+			if (i == 0 || !g.Host) && (!g.Simulated || simulated(dev)) {
 				courses = append(courses, &course{device: name, Generator: g, stream: s})
 			}
 		}

@@ -31,11 +31,20 @@ var errGivenUp = errors.New("the client has given up")
 
 // server is a session and its inputs on one stream.
 type server struct {
-	sess *onnx.Session
-	in   onnx.Values
+	stream *tensor.Stream
+	sess   *onnx.Session
+	in     onnx.Values
 }
 
-func tryServer(t *Trial) (err error) {
+func tryServer(t *Trial) error {
+	return withServers(t, func(g *graphs.Graph, servers []server) error {
+		return serve(t.Rand, servers, func(rng *rand.Rand, s *server) error { return request(rng, g, s) })
+	})
+}
+
+// withServers calls f with sessions of a random model on two streams. f may be left out: not
+// every random model has a session.
+func withServers(t *Trial, f func(*graphs.Graph, []server) error) (err error) {
 	g := graphs.Random(t.Rand, graphs.Limits{Nodes: 1 + t.Rand.IntN(20), Ranks: t.Rand.IntN(6)})
 	graphs.Outline(t.Rand, g, t.Rand.IntN(4))
 	second, err := tensor.NewStream(t.Stream.Device())
@@ -59,12 +68,13 @@ func tryServer(t *Trial) (err error) {
 	for i, s := range []*tensor.Stream{t.Stream, second} {
 		on := *t
 		on.Stream = s
+		servers[i].stream = s
 		var fed error
 		servers[i].in, fed = feed(&on, g, true)
 		err = errors.Join(err, fed)
 	}
 	if err == nil {
-		err = serve(t.Rand, g, servers)
+		err = f(g, servers)
 	}
 	for _, s := range servers {
 		err = errors.Join(err, s.in.Release(), s.sess.Close())
@@ -72,15 +82,15 @@ func tryServer(t *Trial) (err error) {
 	return within(g, func() error { return err })
 }
 
-// serve runs the clients.
-func serve(rng *rand.Rand, g *graphs.Graph, servers []server) error {
+// serve runs the clients, whose requests are calls of f.
+func serve(rng *rand.Rand, servers []server, f func(*rand.Rand, *server) error) error {
 	var all sync.WaitGroup
 	errs := make([]error, clients)
 	for i := range clients {
 		own := rand.New(rand.NewPCG(rng.Uint64(), uint64(i)))
 		all.Go(func() {
 			for range requests {
-				if errs[i] = request(own, g, &servers[own.IntN(len(servers))]); errs[i] != nil {
+				if errs[i] = f(own, &servers[own.IntN(len(servers))]); errs[i] != nil {
 					return
 				}
 			}

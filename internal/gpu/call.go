@@ -1,11 +1,8 @@
 package gpu
 
 import (
-	"slices"
-
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/internal/planner"
-	"github.com/restride/restride/layout"
 )
 
 // operands are a call's operands by role; nil: absent.
@@ -94,9 +91,9 @@ func (q *Queue) run(c *call, e *planner.Entry[Mem]) error {
 		return err
 	}
 	if notes != nil {
-		q.flowIndexed(c, notes)
+		q.flow.indexed(&q.timeline, c, notes)
 	} else {
-		q.flow(c)
+		q.flow.of(&q.timeline, c)
 	}
 	return nil
 }
@@ -140,56 +137,4 @@ func (q *Queue) send(e *planner.Entry[Mem], args []Argument) error {
 		q.dev.counters.Launch(e.Bytes)
 	}
 	return err
-}
-
-// flow records that a queued call has written its outputs, which depend on what its sources
-// depend on.
-func (q *Queue) flow(c *call) {
-	dst := c.operands[planner.Dst]
-	busy := q.capture != nil || dst.Buffer.(*Buffer).marked.Load()
-	for _, o := range c.operands[planner.Src:] {
-		busy = busy || o != nil && o.Buffer.(*Buffer).suspicious()
-	}
-	if !busy {
-		return
-	}
-	q.parts = q.parts[:0]
-	if src := c.operands[planner.Src]; c.FindScale {
-		q.parts = append(q.parts, partOf(src, nil))
-		q.flowParts(partOf(c.operands[planner.Scale], nil), nil, q.parts)
-	} else if src != nil {
-		q.parts = append(q.parts, partOf(src, nil))
-	}
-	for _, o := range c.operands[planner.Src+1:] {
-		if o != nil {
-			q.parts = append(q.parts, partOf(o, nil))
-		}
-	}
-	q.flowParts(partOf(dst, nil), nil, q.parts)
-}
-
-// flowIndexed is flow for a take or put, whose status is in a page.
-func (q *Queue) flowIndexed(c *call, p *page) {
-	var own *outcome
-	if q.capture != nil {
-		q.capture.takes = true
-	} else {
-		own = p.next(q)
-		own.dst, own.seq = c.operands[planner.Dst].Buffer.(*Buffer), q.seq
-	}
-	ofDst, ofSrc := c.By, []layout.Index(nil)
-	if c.Op == planner.OpTake {
-		ofDst, ofSrc = ofSrc, ofDst
-	}
-	to := partOf(c.operands[planner.Dst], ofDst)
-	if slices.ContainsFunc(c.By, func(x layout.Index) bool { return x.OutOfRange == layout.OutOfRangeSkip }) {
-		to.dense = false // elements may stay as they are
-	}
-	at := c.operands[planner.At]
-	q.parts = append(q.parts[:0], partOf(c.operands[planner.Src], ofSrc))
-	for i := range c.By {
-		p, off := partOf(at, nil), c.By[i].Offset*int64(at.Type.Bits()/8)
-		q.parts = append(q.parts, part{b: p.b, lo: p.lo + off, hi: p.hi + off})
-	}
-	q.flowParts(to, own, q.parts)
 }

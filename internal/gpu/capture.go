@@ -27,7 +27,7 @@ type Graph interface {
 type capture struct {
 	// hold keeps the buffers from being freed: a queue whose work 1 is done when no replay is
 	// possible any more.
-	hold     *Queue
+	hold     *timeline
 	launches int64
 	bytes    int64
 	takes    bool      // it contains takes
@@ -60,8 +60,9 @@ func (c *capture) note(dst part, srcs []part) {
 // replay is a device.Replay.
 type replay struct {
 	capture
-	q     *Queue
-	graph Graph
+	q         *timeline
+	graph     Graph
+	suspected []*outcome // used by flow, to avoid allocations
 }
 
 // Capture makes what f queues into a device.Replay.
@@ -98,12 +99,12 @@ func (q *Queue) Capture(f func() error) (device.Replay, error) {
 }
 
 // beginCapture begins a capture.
-func (q *Queue) beginCapture(s Capturer) error {
+func (q *timeline) beginCapture(s Capturer) error {
 	var p *page // allocated now, as allocation cannot be captured
 	var err error
 	if idle := q.statuses.captures; len(idle) > 0 {
 		p, q.statuses.captures = idle[len(idle)-1], idle[:len(idle)-1]
-	} else if p, err = q.newUndivided(mostRuns); err != nil {
+	} else if p, err = q.statuses.newUndivided(q, mostRuns); err != nil {
 		return err
 	}
 	if err = p.ready(q); err == nil {
@@ -113,12 +114,12 @@ func (q *Queue) beginCapture(s Capturer) error {
 		q.statuses.captures = append(q.statuses.captures, p)
 		return err
 	}
-	q.capture = &capture{hold: new(Queue), page: p}
+	q.capture = &capture{hold: new(timeline), page: p}
 	return nil
 }
 
 // captured ends the capture, and returns what it captured.
-func (q *Queue) captured(s Capturer) (*replay, error) {
+func (q *timeline) captured(s Capturer) (*replay, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.capture == nil {
@@ -130,7 +131,7 @@ func (q *Queue) captured(s Capturer) (*replay, error) {
 		q.capture = nil
 		return nil, err
 	}
-	r := &replay{*q.capture, q, g}
+	r := &replay{capture: *q.capture, q: q, graph: g}
 	q.capture = nil
 	if q.replays == nil {
 		q.replays = map[*replay]struct{}{}
@@ -140,13 +141,13 @@ func (q *Queue) captured(s Capturer) (*replay, error) {
 }
 
 // abandon ends the capture, if any, and drops it.
-func (q *Queue) abandon() {
+func (q *timeline) abandon() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.endCapture()
 }
 
-func (q *Queue) endCapture() {
+func (q *timeline) endCapture() {
 	if q.capture == nil {
 		return
 	}
@@ -158,7 +159,7 @@ func (q *Queue) endCapture() {
 }
 
 // release ends a capture's hold on buffers, kernels and its page, whose outcomes are lost.
-func (q *Queue) release(c *capture) error {
+func (q *timeline) release(c *capture) error {
 	raise(&c.hold.done, 1)
 	var errs []error
 	for _, k := range c.kernels {
@@ -263,7 +264,7 @@ func (r *replay) ask() *outcome {
 // flow makes the outputs of a run depend on its outcome, and on its inputs.
 func (r *replay) flow(own *outcome) {
 	q := r.q
-	on := r.suspects(q.suspected[:0])
+	on := r.suspects(r.suspected[:0])
 	if own != nil {
 		on = append(on, own)
 	}
@@ -274,7 +275,7 @@ func (r *replay) flow(own *outcome) {
 		p.b.depend(p.lo, p.hi, p.dense, on)
 	}
 	clear(on)
-	q.suspected = on[:0]
+	r.suspected = on[:0]
 }
 
 // Close waits for the queue, and ends the capture's hold on the buffers.

@@ -30,7 +30,7 @@ type deferredFree struct {
 func (f *deferredFree) pending() bool { return f.pendingBut(nil) }
 
 // pendingBut is pending, except for the work of a queue.
-func (f *deferredFree) pendingBut(q *Queue) bool {
+func (f *deferredFree) pendingBut(q *timeline) bool {
 	for _, u := range f.uses {
 		if u.q != q && u.pending() {
 			return true
@@ -146,7 +146,7 @@ func (l *deferredFrees) take(size int64, after *Queue) (f deferredFree, ok bool)
 	// The newest first: its memory is the likeliest to be in the cache.
 	for i := len(l.entries) - 1; i >= 0; i-- {
 		f := l.entries[i]
-		if f.block == nil || backend.SizeClass(f.size) != class || f.pendingBut(after) {
+		if f.block == nil || backend.SizeClass(f.size) != class || f.pendingBut(&after.timeline) {
 			continue
 		}
 		l.bytes -= class

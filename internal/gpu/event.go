@@ -12,7 +12,7 @@ import (
 // queueEvent is a device.Event: an event of the stream, and the number of the work
 // before it. It outlives the queue.
 type queueEvent struct {
-	q        *Queue
+	q        *timeline
 	seq      uint64
 	event    Event
 	suspects []*outcome // outcomes that the bytes of ReadAsync depend on
@@ -20,14 +20,14 @@ type queueEvent struct {
 
 // newEvent returns the event of the work so far. The stream's event is released when the
 // queue's is garbage.
-func (q *Queue) newEvent(e Event) *queueEvent {
+func (q *timeline) newEvent(e Event) *queueEvent {
 	of := &queueEvent{q: q, seq: q.seq, event: e}
 	runtime.AddCleanup(of, Event.Release, e)
 	return of
 }
 
 // Record returns an event that is done when all work queued so far is.
-func (q *Queue) Record() (device.Event, error) {
+func (q *timeline) Record() (device.Event, error) {
 	if err := q.begin("Record"); err != nil {
 		return nil, err
 	}
@@ -37,7 +37,7 @@ func (q *Queue) Record() (device.Event, error) {
 
 // record queues an event, and before it the transfer of statuses to the host: waiting for the
 // event is then enough to learn them.
-func (q *Queue) record() (*queueEvent, error) {
+func (q *timeline) record() (*queueEvent, error) {
 	asked, _ := q.ask() // after an error, a later wait asks
 	q.seq++             // others may have queued work on the stream since the last number
 	e, err := q.stream.Record()
@@ -61,7 +61,7 @@ func (q *Queue) WaitFor(of device.Event) error {
 	if !ok || e == nil || e.q.dev != q.dev {
 		return layout.Errorf(device.ErrInvalid, "WaitFor", "the event, a %T, is none of this device", of)
 	}
-	if e.q == q || e.Done() {
+	if e.q == &q.timeline || e.Done() {
 		return nil
 	}
 	q.seq++

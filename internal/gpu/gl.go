@@ -185,7 +185,7 @@ func (b *glBuffer) Acquire(on device.Queue) (device.Buffer, error) {
 	}
 	b.buffer = Adopt(b.dev, m, b.bytes, func() error { return nil }, nil) // Release ends it
 	b.buffer.gl = b
-	b.buffer.touch(use{q, q.seq}, true)
+	b.buffer.touch(use{&q.timeline, q.seq}, true)
 	return b.buffer, nil
 }
 
@@ -346,7 +346,7 @@ func (b *Buffer) revoke() uses {
 // follow makes later work of a queue wait for uses by other queues.
 func (all uses) follow(q *Queue) error {
 	for _, u := range all {
-		if u.q == q || !u.pending() {
+		if u.q == &q.timeline || !u.pending() {
 			continue
 		}
 		e, err := u.q.Record()

@@ -49,7 +49,7 @@ func CheckWords(op string, bytes int64) error {
 // AdoptStream makes a queue of a stream, which the queue's Close closes. The caller
 // is within While.
 func AdoptStream(d *Device, s Stream) *Queue {
-	q := &Queue{dev: d, stream: s, number: queueNumber.Add(1)}
+	q := &Queue{timeline: timeline{dev: d, stream: s, number: queueNumber.Add(1)}}
 	q.borrowed, _ = s.(Borrowed)
 	var load func([]byte) (Mem, error)
 	var free func(Mem)

@@ -140,7 +140,7 @@ func (q *Queue) launchUser(k *Kernel, grid, block device.Dim3, args []any) ([]*o
 	}
 	k.mu.RLock()
 	defer k.mu.RUnlock()
-	l, err := q.bind(k, grid, block, args)
+	l, err := k.check(q.dev, grid, block, args)
 	if err != nil {
 		return nil, err
 	}
@@ -178,10 +178,10 @@ func (q *Queue) launchUser(k *Kernel, grid, block device.Dim3, args []any) ([]*o
 	return nil, err
 }
 
-// bind checks a launch, but for its buffers.
-func (q *Queue) bind(k *Kernel, grid, block device.Dim3, args []any) (arguments.Launch, error) {
+// check checks a launch on a device, but for its buffers.
+func (k *Kernel) check(d *Device, grid, block device.Dim3, args []any) (arguments.Launch, error) {
 	switch {
-	case k.dev != q.dev:
+	case k.dev != d:
 		return arguments.Launch{}, k.Named(layout.Errorf(device.ErrInvalid, "", "the kernel is another device's"))
 	case k.closed:
 		return arguments.Launch{}, k.Named(layout.Errorf(device.ErrClosed, "", "the kernel is closed"))
@@ -230,7 +230,7 @@ func (q *Queue) launched(k *Kernel, all *flows) {
 	}
 	for _, p := range all.writes {
 		p.b.mu.Lock()
-		p.b.written(use{q, q.seq})
+		p.b.written(use{&q.timeline, q.seq})
 		p.b.mu.Unlock()
 		if p.dense {
 			p.b.depend(p.lo, p.hi, true, nil)

@@ -106,29 +106,3 @@ func partOf(o *device.Operand, by []layout.Index) part {
 	p.dense = len(by) == 0 && o.Layout.Count()*int64(o.Type.Bits()) == 8*(p.hi-p.lo)
 	return p
 }
-
-// flowParts records that a queued piece of work has written dst from sources: dst depends on
-// what they depend on, and on the work's own outcome, if any.
-func (q *Queue) flowParts(dst part, own *outcome, srcs []part) {
-	if q.capture != nil {
-		q.capture.note(dst, srcs)
-		return
-	}
-	on := q.suspected[:0]
-	for _, s := range srcs {
-		on = s.b.suspects(s.lo, s.hi, on)
-	}
-	if own != nil {
-		on = append(on, own)
-	}
-	if len(on) > mostSuspects {
-		q.askFor(mostSuspects)
-	}
-	dst.b.depend(dst.lo, dst.hi, dst.dense, on)
-	clear(on)
-	q.suspected = on[:0]
-}
-
-// mostSuspects is the number of outcomes from which it pays to ask for them, in chains of work
-// that nobody waits for.
-const mostSuspects = 16

@@ -41,7 +41,7 @@ type Buffer struct {
 
 // use is the last work of a queue that uses a buffer.
 type use struct {
-	q   *Queue
+	q   *timeline
 	seq uint64
 }
 

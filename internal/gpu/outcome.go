@@ -14,7 +14,7 @@ import (
 // or a fault of the device. Buffers refer to the outcomes that their contents depend on (see
 // mark).
 type outcome struct {
-	q     *Queue
+	q     *timeline
 	state atomic.Uint32
 	told  atomic.Bool // a call has returned err
 	err   error       // of a failed outcome; written before state
@@ -78,7 +78,7 @@ func (o *outcome) fail(err error) {
 }
 
 // failure returns the outcome of work with an error that a call returns.
-func (q *Queue) failure(err error) *outcome {
+func (q *timeline) failure(err error) *outcome {
 	o := &outcome{q: q, err: err}
 	o.told.Store(true)
 	o.state.Store(failed)
@@ -118,7 +118,7 @@ func (q *Queue) Attribute(b device.Buffer, after uint64, name fmt.Stringer) {
 	dst.mu.Lock()
 	defer dst.mu.Unlock()
 	for _, m := range dst.marks {
-		if m.q == q && m.dst == dst && m.seq > after {
+		if m.q == &q.timeline && m.dst == dst && m.seq > after {
 			m.name.CompareAndSwap(nil, &name)
 		}
 	}
@@ -209,7 +209,7 @@ func anyFailed(all []*outcome) error {
 
 // faulted records that work up to a number, unless known to be done, may have failed. The
 // records are locked.
-func (q *Queue) faulted(upTo uint64, err error) *outcome {
+func (q *timeline) faulted(upTo uint64, err error) *outcome {
 	o := &outcome{q: q}
 	o.fail(err)
 	q.records.faults = append(q.records.faults, fault{q.done.Load(), upTo, o})
@@ -220,7 +220,7 @@ func (q *Queue) faulted(upTo uint64, err error) *outcome {
 // passed records that a point of the stream was reached, with the error of an event there, and
 // returns the fault of the work before it, if any. Work after the point may have used the
 // results: it is as suspect, until a wait for all of it.
-func (q *Queue) passed(seq uint64, err error) *outcome {
+func (q *timeline) passed(seq uint64, err error) *outcome {
 	q.records.mu.Lock()
 	defer q.records.mu.Unlock()
 	if err != nil && q.done.Load() < seq {
@@ -241,7 +241,7 @@ func (u use) fault() *outcome {
 }
 
 // faultAt is fault, with the records locked.
-func (q *Queue) faultAt(seq uint64) *outcome {
+func (q *timeline) faultAt(seq uint64) *outcome {
 	for _, f := range q.records.faults {
 		if f.after < seq && seq <= f.upTo {
 			return f.outcome
@@ -252,7 +252,7 @@ func (q *Queue) faultAt(seq uint64) *outcome {
 
 // firstUntold returns the first error that no call has returned, and drops the others: readers
 // of the bytes that they affect still get them.
-func (q *Queue) firstUntold() (err error) {
+func (q *timeline) firstUntold() (err error) {
 	q.records.mu.Lock()
 	defer q.records.mu.Unlock()
 	for _, o := range q.records.untold {
@@ -267,7 +267,7 @@ func (q *Queue) firstUntold() (err error) {
 
 // closeFaults limits faults reported by an event to the work queued so far: a wait for it
 // reports others. The queue is locked.
-func (q *Queue) closeFaults(seq uint64) {
+func (q *timeline) closeFaults(seq uint64) {
 	if !q.dev.faulted.Load() {
 		return
 	}

@@ -58,8 +58,8 @@ func (q *Queue) CopyPeer(dst device.Buffer, dstOff int64, src device.Buffer, src
 		if err := q.copyPeer(p, to.block, dstOff, s, source.block, srcOff, bytes); err != nil {
 			return err
 		}
-		q.parts = append(q.parts[:0], part{b: source, lo: srcOff, hi: srcOff + bytes})
-		q.flowParts(part{b: to, lo: dstOff, hi: dstOff + bytes, dense: true}, nil, q.parts)
+		q.flow.parts = append(q.flow.parts[:0], part{b: source, lo: srcOff, hi: srcOff + bytes})
+		q.flow.between(&q.timeline, part{b: to, lo: dstOff, hi: dstOff + bytes, dense: true}, nil, q.flow.parts)
 	}
 	q.dev.counters.Peer(bytes)
 	return nil

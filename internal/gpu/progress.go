@@ -10,11 +10,11 @@ type probe struct {
 }
 
 // want records that the end of work up to a number is of interest.
-func (q *Queue) want(seq uint64) { raise(&q.wanted, seq) }
+func (q *timeline) want(seq uint64) { raise(&q.wanted, seq) }
 
 // poll checks the queue's progress, by a probe. It does not wait, even for the queue's lock: a
 // later call will poll.
-func (q *Queue) poll() {
+func (q *timeline) poll() {
 	if q.done.Load() >= q.wanted.Load() || !q.mu.TryLock() {
 		return
 	}
@@ -38,7 +38,7 @@ func (q *Queue) poll() {
 }
 
 // catchUp waits for the work that is of interest.
-func (q *Queue) catchUp() {
+func (q *timeline) catchUp() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if !q.closed && q.done.Load() < q.wanted.Load() {
@@ -48,7 +48,7 @@ func (q *Queue) catchUp() {
 
 // reached records that work up to a number is done, and releases its resources. The queue is
 // locked.
-func (q *Queue) reached(seq uint64) {
+func (q *timeline) reached(seq uint64) {
 	raise(&q.done, seq)
 	done := q.done.Load()
 	if q.probe.event != nil && q.probe.seq <= done {

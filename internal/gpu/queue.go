@@ -1,12 +1,8 @@
 package gpu
 
 import (
-	"cmp"
 	"errors"
-	"fmt"
 	"runtime"
-	"sync"
-	"sync/atomic"
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/internal/backend"
@@ -16,37 +12,16 @@ import (
 
 // Queue is a device.Queue over a stream: work in order, which is numbered.
 type Queue struct {
-	dev    *Device
-	stream Stream
-	number uint64 // among all queues
-
-	done   atomic.Uint64 // all work up to this number is known to be done
-	wanted atomic.Uint64 // frees are deferred until this number
-
-	mu       sync.Mutex // calls come one at a time
-	closed   bool
-	seq      uint64 // the number of the last piece of work
-	probe    probe
+	timeline
 	launches *planner.Cache[Mem]
 	ring     ring
 	args     [planner.MaxArguments]Argument // of the last launch
-	statuses statuses
-	records  records
-	pins     []pin
-	capture  *capture // nil: work is run, not captured
-	replays  map[*replay]struct{}
-	borrowed Borrowed // nil: the stream is nobody else's
 
-	// Used by flow, to avoid allocations.
-	parts     []part
-	suspected []*outcome
+	flow flow
 }
 
 // mostLaunches is the most plans of launches that a queue keeps.
 const mostLaunches = 1024
-
-// Stream returns the queue's stream.
-func (q *Queue) Stream() Stream { return q.stream }
 
 // ownQueue returns a queue of the device.
 func (d *Device) ownQueue(op string, of device.Queue) (*Queue, error) {
@@ -55,36 +30,6 @@ func (d *Device) ownQueue(op string, of device.Queue) (*Queue, error) {
 		return nil, layout.Errorf(device.ErrInvalid, op, "the queue, a %T, is not of this device", of)
 	}
 	return q, nil
-}
-
-// begin locks the queue for a call, unless there is an error.
-func (q *Queue) begin(op string) error {
-	q.mu.Lock()
-	if q.closed || q.dev.closed.Load() {
-		q.mu.Unlock()
-		return layout.Errorf(device.ErrClosed, op, "the queue or its device is closed")
-	}
-	if q.lentOut() {
-		q.mu.Unlock()
-		return lentOutError(op)
-	}
-	if q.capture != nil {
-		_, others := q.stream.(OthersCapturer)
-		if err := backend.CheckCaptured(op); err != nil && !(others && op == "MarkUsed") {
-			q.mu.Unlock()
-			return err
-		}
-	}
-	return nil
-}
-
-// lentOut reports whether the stream's owner is capturing it.
-func (q *Queue) lentOut() bool {
-	return q.borrowed != nil && !q.closed && q.capture == nil && q.borrowed.Captured()
-}
-
-func lentOutError(op string) error {
-	return layout.Errorf(device.ErrInvalid, op, "the owner of the queue's stream is capturing it: nobody could tell how long buffers have to live that are part of that")
 }
 
 // written is the role of a buffer that a call writes.
@@ -108,7 +53,7 @@ func (q *Queue) useAs(op, role string, b device.Buffer, writes bool) (*Buffer, e
 			return nil, err
 		}
 	}
-	if !buf.touch(use{q, q.seq}, writes) {
+	if !buf.touch(use{&q.timeline, q.seq}, writes) {
 		return nil, layout.Errorf(device.ErrClosed, op, "%s, a buffer of size %d, is freed", role, buf.size)
 	}
 	if q.capture != nil {
@@ -144,7 +89,7 @@ func (q *Queue) Write(dst device.Buffer, off int64, src []byte) error {
 		}
 		runtime.KeepAlive(src) // there may be no other reference to it
 	default:
-		err = q.stage(b.block, off, src)
+		err = q.ring.stage(&q.timeline, b.block, off, src)
 	}
 	if err != nil {
 		return err
@@ -201,64 +146,6 @@ func (q *Queue) CheckBuffer(of device.Buffer, off, n int64) error {
 	return waitAll(b.suspects(off, off+n, nil))
 }
 
-// upload queues a transfer to a block; the caller keeps the host memory alive. Drivers that
-// allocate at first use may run out of memory only here.
-func (q *Queue) upload(b *block, off int64, src []byte) error {
-	err := q.stream.Upload(b.mem, off, src)
-	if isMemory(err) {
-		q.makeRoom()
-		err = q.noRoom(q.stream.Upload(b.mem, off, src))
-	}
-	return err
-}
-
-// download is upload in the other direction.
-func (q *Queue) download(dst []byte, b *block, off int64) error {
-	err := q.stream.Download(dst, b.mem, off)
-	if isMemory(err) {
-		q.makeRoom()
-		err = q.noRoom(q.stream.Download(dst, b.mem, off))
-	}
-	return err
-}
-
-func isMemory(err error) bool { return err != nil && errors.Is(err, device.ErrOutOfMemory) }
-
-// makeRoom frees what memory it can, for a piece of work that is not queued yet.
-func (q *Queue) makeRoom() {
-	q.drain(q.seq - 1)
-	for _, other := range q.dev.openQueues() {
-		other.poll()
-	}
-	_ = q.dev.trimPool()
-}
-
-// withRoom calls f, which allocates memory outside the pool: once more, after makeRoom, if
-// memory is short.
-func (q *Queue) withRoom(f func() (Mem, error)) (Mem, error) {
-	m, err := f()
-	if isMemory(err) {
-		q.makeRoom()
-		m, err = f()
-	}
-	return m, q.noRoom(err)
-}
-
-// loadParameters returns a function that copies a launch's parameters to the device.
-func (q *Queue) loadParameters(l Loader) func(parameters []byte) (Mem, error) {
-	return func(parameters []byte) (Mem, error) {
-		return q.withRoom(func() (Mem, error) { return l.LoadParameters(parameters) })
-	}
-}
-
-// noRoom adds the amount of held memory to an out-of-memory error.
-func (q *Queue) noRoom(err error) error {
-	if !isMemory(err) {
-		return err
-	}
-	return fmt.Errorf("%w (%d bytes of %d are held)", err, q.dev.pool.Reserved(), q.dev.properties.Info.Memory)
-}
-
 // Target is what kernels are planned for.
 func (q *Queue) Target() planner.Target { return q.dev.properties.Target }
 
@@ -293,44 +180,6 @@ func (q *Queue) Wait() error {
 	return q.finish()
 }
 
-// finish waits for all work, and returns the first error that has not been returned.
-func (q *Queue) finish() error {
-	_, err := q.drain(q.seq)
-	return cmp.Or(q.firstUntold(), err)
-}
-
-// waitForWork waits for all work. It returns an error of the device, which cannot be
-// attributed; errors of takes and puts go to those that depend on them.
-func (q *Queue) waitForWork() error {
-	if fault, _ := q.drain(q.seq); fault != nil {
-		return fault.tell()
-	}
-	return nil
-}
-
-// drain waits for all queued work, after which work up to a number is done: not the last piece,
-// if it is not yet queued completely. The error says why the outcomes of takes and puts are not
-// known.
-func (q *Queue) drain(seq uint64) (fault *outcome, notAsked error) {
-	if q.capture != nil || q.lentOut() {
-		return nil, nil // a capture must not be waited for, and none of it runs
-	}
-	q.dev.counters.Wait()
-	q.closeFaults(seq)
-	_, notAsked = q.ask()
-	err := q.stream.Finish()
-	q.records.mu.Lock()
-	if err != nil {
-		fault = q.faulted(seq, err)
-		q.askAgain(err)
-	} else {
-		q.look()
-	}
-	q.records.mu.Unlock()
-	q.reached(seq) // also after an error: failed work does not continue
-	return fault, notAsked
-}
-
 // Close waits, then ends the queue.
 func (q *Queue) Close() error {
 	q.mu.Lock()
@@ -363,7 +212,7 @@ func (q *Queue) end() error {
 	q.done.Store(1<<64 - 1) // whatever its number
 	q.launches.Clear()
 	q.ring.release(q.dev)
-	q.statuses.release(q)
+	q.statuses.release(&q.timeline)
 	q.launches = nil // buffers may refer to the queue
 	return errors.Join(err, q.stream.Close())
 }

@@ -18,9 +18,9 @@ type slot struct {
 const slotSize = 1 << 20
 
 // stage queues a write of a copy of src.
-func (q *Queue) stage(b *block, off int64, src []byte) error {
+func (r *ring) stage(q *timeline, b *block, off int64, src []byte) error {
 	for len(src) > 0 {
-		s, err := q.slot()
+		s, err := r.slot(q)
 		if err != nil {
 			return err
 		}
@@ -42,17 +42,17 @@ func (q *Queue) stage(b *block, off int64, src []byte) error {
 }
 
 // slot returns a slot that has room, and waits for one if none has.
-func (q *Queue) slot() (*slot, error) {
-	s := &q.ring.slots[q.ring.at]
+func (r *ring) slot(q *timeline) (*slot, error) {
+	s := &r.slots[r.at]
 	if s.used >= slotSize {
-		q.ring.at = (q.ring.at + 1) % len(q.ring.slots)
-		s = &q.ring.slots[q.ring.at]
+		r.at = (r.at + 1) % len(r.slots)
+		s = &r.slots[r.at]
 	}
 	if s.used > 0 && q.done.Load() >= s.seq {
 		s.reset()
 	}
 	if s.used >= slotSize { // the device has not read it yet
-		err := q.empty(s)
+		err := s.empty(q)
 		s.reset()
 		if err != nil {
 			return nil, err
@@ -66,7 +66,7 @@ func (q *Queue) slot() (*slot, error) {
 
 // empty waits until the device has read a slot. It returns an error of the write in progress;
 // errors of earlier writes go to readers of their buffers.
-func (q *Queue) empty(s *slot) error {
+func (s *slot) empty(q *timeline) error {
 	if s.full == nil {
 		q.drain(q.seq - 1)
 		return nil

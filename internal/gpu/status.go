@@ -57,13 +57,13 @@ type statuses struct {
 }
 
 // newPage allocates a page with as many slots as the driver can divide memory into.
-func (q *Queue) newPage() (*page, error) {
+func (s *statuses) newPage(q *timeline) (*page, error) {
 	by, ok := q.dev.driver.(Divider)
 	if !ok {
-		return q.newUndivided(1)
+		return s.newUndivided(q, 1)
 	}
 	stride := max(int64(statusBytes), by.PartAlign())
-	p, err := q.newMemory(stride, pageSlots, pageSlots)
+	p, err := s.newMemory(q, stride, pageSlots, pageSlots)
 	if err != nil {
 		return nil, err
 	}
@@ -80,8 +80,8 @@ func (q *Queue) newPage() (*page, error) {
 }
 
 // newUndivided allocates a page of one slot, and host memory for that many statuses of it.
-func (q *Queue) newUndivided(times int) (*page, error) {
-	p, err := q.newMemory(statusBytes, 1, times)
+func (s *statuses) newUndivided(q *timeline, times int) (*page, error) {
+	p, err := s.newMemory(q, statusBytes, 1, times)
 	if err == nil {
 		p.slots = []Mem{p.block.mem}
 	}
@@ -89,14 +89,14 @@ func (q *Queue) newUndivided(times int) (*page, error) {
 }
 
 // newMemory allocates a page without slots.
-func (q *Queue) newMemory(stride int64, slots, outcomes int) (*page, error) {
+func (s *statuses) newMemory(q *timeline, stride int64, slots, outcomes int) (*page, error) {
 	// Not counted in Stats, like parameters: it is as small.
 	size := stride * int64(slots)
 	mem, err := q.withRoom(func() (Mem, error) { return q.dev.driver.Alloc(size) })
 	if err != nil {
 		return nil, err
 	}
-	p := &page{block: &block{mem, size}, stride: stride, outcomes: q.statuses.take(outcomes), dirty: true}
+	p := &page{block: &block{mem, size}, stride: stride, outcomes: s.take(outcomes), dirty: true}
 	p.host, p.pinned = q.dev.staging(stride * int64(outcomes))
 	return p, nil
 }
@@ -117,7 +117,7 @@ func (p *page) free(d *Device) {
 var zeros [1 << 16]byte
 
 // ready prepares a page for new outcomes. Its present ones are known.
-func (p *page) ready(q *Queue) error {
+func (p *page) ready(q *timeline) error {
 	if err := p.zero(q); err != nil {
 		return err
 	}
@@ -140,7 +140,7 @@ func (s *statuses) take(n int) []outcome {
 }
 
 // zero queues zeros, unless the page has them.
-func (p *page) zero(q *Queue) error {
+func (p *page) zero(q *timeline) error {
 	q.records.mu.Lock()
 	dirty := p.dirty
 	p.dirty = false
@@ -158,14 +158,14 @@ func (p *page) zero(q *Queue) error {
 }
 
 // soil records that the page may not be zero.
-func (p *page) soil(q *Queue) {
+func (p *page) soil(q *timeline) {
 	q.records.mu.Lock()
 	p.dirty = true
 	q.records.mu.Unlock()
 }
 
 // next is the outcome of a page's next slot.
-func (p *page) next(q *Queue) *outcome {
+func (p *page) next(q *timeline) *outcome {
 	o := &p.outcomes[p.used]
 	o.q, o.page, o.at = q, p, p.stride*int64(p.used)
 	p.used++
@@ -173,7 +173,7 @@ func (p *page) next(q *Queue) *outcome {
 }
 
 // notes returns a page with a free slot; within a capture, the capture's.
-func (q *Queue) notes() (*page, error) {
+func (q *timeline) notes() (*page, error) {
 	if q.capture != nil {
 		return q.capture.page, nil
 	}
@@ -194,7 +194,7 @@ func (q *Queue) notes() (*page, error) {
 		p, s.idle = s.idle[n-1], s.idle[:n-1]
 	} else {
 		var err error
-		if p, err = q.newPage(); err != nil {
+		if p, err = s.newPage(q); err != nil {
 			return nil, err
 		}
 	}
@@ -207,7 +207,7 @@ func (q *Queue) notes() (*page, error) {
 }
 
 // retire makes used pages idle whose outcomes are known.
-func (q *Queue) retire() {
+func (q *timeline) retire() {
 	s := &q.statuses
 	q.records.mu.Lock()
 	defer q.records.mu.Unlock()
@@ -225,7 +225,7 @@ func (q *Queue) retire() {
 
 // ask queues the transfer of statuses to the host, for takes and puts whose status has not been
 // asked for, and reports whether there were any. The queue is locked.
-func (q *Queue) ask() (asked bool, err error) {
+func (q *timeline) ask() (asked bool, err error) {
 	for _, p := range q.statuses.pages {
 		if p.sent == p.used {
 			continue
@@ -248,7 +248,7 @@ func (q *Queue) ask() (asked bool, err error) {
 }
 
 // askFor asks for statuses, and for an event after them, if that many have not been asked for.
-func (q *Queue) askFor(many int) {
+func (q *timeline) askFor(many int) {
 	n := 0
 	for _, p := range q.statuses.pages {
 		n += p.used - p.sent
@@ -259,7 +259,7 @@ func (q *Queue) askFor(many int) {
 }
 
 // answeredBy records the event after the statuses that were asked for last.
-func (q *Queue) answeredBy(e *queueEvent) {
+func (q *timeline) answeredBy(e *queueEvent) {
 	q.records.mu.Lock()
 	defer q.records.mu.Unlock()
 	for _, p := range q.statuses.pages {
@@ -273,7 +273,7 @@ func (q *Queue) answeredBy(e *queueEvent) {
 
 // askAgain discards requests for statuses that a fault may have lost; those of replays are
 // overwritten, and lost. Queue and records are locked.
-func (q *Queue) askAgain(fault error) {
+func (q *timeline) askAgain(fault error) {
 	for _, p := range q.statuses.pages {
 		p.sent = 0
 		for i := range p.outcomes[:p.used] {
@@ -286,7 +286,7 @@ func (q *Queue) askAgain(fault error) {
 }
 
 // look reads the statuses, all of which have arrived. Queue and records are locked.
-func (q *Queue) look() {
+func (q *timeline) look() {
 	for _, p := range q.statuses.pages {
 		p.look(q.seq)
 	}
@@ -312,7 +312,7 @@ func (p *page) each(f func(*outcome)) {
 }
 
 // lose ends the outcomes of a page that cannot become known any more.
-func (p *page) lose(q *Queue) {
+func (p *page) lose(q *timeline) {
 	q.records.mu.Lock()
 	defer q.records.mu.Unlock()
 	p.each(func(o *outcome) {
@@ -321,7 +321,7 @@ func (p *page) lose(q *Queue) {
 }
 
 // release frees the pages of a queue that is closed.
-func (s *statuses) release(q *Queue) {
+func (s *statuses) release(q *timeline) {
 	d := q.dev
 	for _, p := range s.pages {
 		p.lose(q)
