@@ -93,6 +93,7 @@ func writeDocumented(t *testing.T, dir string) {
 	layers(t, at("llama-gptq"), 8, 8)
 	writeBlocks(t, at("model.gguf"), "Q4_0")
 	writeTensors(t, at("experts.safetensors"), safetensor(t, "w_blocks", "U8", 2, 8, 2, 16), safetensor(t, "w_scales", "U8", 2, 8, 2))
+	writeTensors(t, at("w.safetensors"), safetensor(t, "q_proj", "F32", 16, 64), safetensor(t, "norm", "F32", 64))
 	finite := map[string][]byte{"q_proj.weight": make([]byte, 2*64*64)}
 	writeFilled(t, at("Llama-bf16", "model.safetensors"), finite, safetensor(t, "q_proj.weight", "BF16", 64, 64))
 	text, err := os.ReadFile(attention)
