@@ -402,19 +402,21 @@ func (d *draft) group(turn int, nodes []*Node) (*step, error) {
 }
 
 // smallArrays is the mean number of bytes of a computation's arrays below which the Go backend
-// runs one operation after another: a goroutine for each would cost more than it saves.
-const smallArrays = 256 << 10
+// runs one operation after another: a goroutine for each would cost more than it saves. The work
+// of a convolution does not follow from the sizes of its arrays.
+const smallArrays = 16 << 10
 
 // emitter returns an emitter of nodes.
 func (d *draft) emitter(turn int, nodes []*Node) *emitter {
-	bytes, arrays := int64(0), int64(0)
+	bytes, arrays, heavy := int64(0), int64(0), false
 	for _, n := range nodes {
+		heavy = heavy || n.op == "ConvGeneral"
 		for _, x := range n.out {
 			bytes += x.of.bytes()
 			arrays++
 		}
 	}
-	return &emitter{draft: d, turn: turn, to: d.g.b.Builder(d.g.name, bytes < smallArrays*arrays),
+	return &emitter{draft: d, turn: turn, to: d.g.b.Builder(d.g.name, !heavy && bytes < smallArrays*arrays),
 		values: map[*output]Value{}, step: &step{ops: map[string]int64{}}}
 }
 
