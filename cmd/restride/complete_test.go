@@ -41,7 +41,7 @@ func TestCompletion(t *testing.T) {
 		want  []string
 		how   cobra.ShellCompDirective
 	}{
-		{"re", []string{"repack"}, none},
+		{"rep", []string{"repack"}, none},
 		{"run ", []string{"onnx"}, ext},
 		{"explain ", []string{"onnx"}, ext},
 		{"inspect ", []string{"safetensors", "gguf", "json"}, ext},
