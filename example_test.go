@@ -3,12 +3,6 @@ package restride_test
 import (
 	"fmt"
 	"log"
-	"os"
-	"strings"
-	"testing"
-
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	_ "github.com/restride/restride"
 	"github.com/restride/restride/device"
@@ -39,17 +33,6 @@ func Example() {
 	// Output: transfer view copy [8,16,32768] 4194304
 }
 
-// The lines of Go in the README are those of Example.
-func TestReadme(t *testing.T) {
-	readme := must(os.ReadFile("README.md"))
-	_, rest, found := strings.Cut(string(readme), "\n```go\n")
-	require.True(t, found)
-	lines, _, found := strings.Cut(rest, "```\n")
-	require.True(t, found)
-	assert.Contains(t, string(must(os.ReadFile("example_test.go"))),
-		"func Example() {\n\t"+strings.ReplaceAll(strings.TrimSpace(lines), "\n", "\n\t")+"\n\t// Output: ")
-}
-
 // The memory of released tensors is the device's until Trim.
 func Example_trim() {
 	s := must(tensor.Open("cpu"))
@@ -68,19 +51,11 @@ func Example_trim() {
 	// 0
 }
 
-// The programs in docs/embedding.md are parts of ones that tests run, whatever the indentation.
-func TestEmbeddingDocument(t *testing.T) {
-	page := string(must(os.ReadFile("docs/embedding.md")))
-	for begin, runs := range map[string]string{
-		"package main\n":     "examples/kernel/opencl/main.go", // by the tests of package opencl
-		"func scale(":        "examples/kernel/cpu/main.go",    // and of package cpu
-		"if t, ok := device": "example_test.go",
-	} {
-		_, rest, found := strings.Cut(page, "\n```go\n"+begin)
-		require.True(t, found, begin)
-		program, _, found := strings.Cut(begin+rest, "```\n")
-		require.True(t, found, begin)
-		flat := strings.NewReplacer("\t", "")
-		assert.Contains(t, flat.Replace(string(must(os.ReadFile(runs)))), flat.Replace(program))
-	}
+// An ability that not every device has.
+func Example_ability() {
+	s := must(tensor.Open("cpu"))
+	defer s.Close()
+	recorder, ok := device.As[device.Recorder](s.Queue())
+	fmt.Println(recorder != nil, ok)
+	// Output: true true
 }

@@ -3,11 +3,14 @@ package bench
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
+	"sync"
 	"time"
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/internal/bench/report"
+	"github.com/restride/restride/internal/clock"
 )
 
 // Passes is the number of measurements of every figure in a run. Passes differ like two runs,
@@ -18,6 +21,7 @@ const (
 	fewest   = 3                // samples of a pass
 	most     = 40               // samples of a pass
 	batchFor = time.Millisecond // of a batch, which is a sample: long compared with reading the clock
+	steps    = 100              // of the host's clock in a batch, at least
 	longest  = 4096             // calls in a batch
 	instant  = 1e-3             // nanoseconds, the least time that reports accept
 )
@@ -31,8 +35,14 @@ type meter struct {
 	fewest int           // samples of it
 }
 
+// tick is the step of the host's clock.
+var tick = sync.OnceValue(clock.Tick)
+
 // newMeter finds out whether the device measures time.
 func newMeter(ctx context.Context, q device.Queue, budget time.Duration) (*meter, error) {
+	if tick() > time.Millisecond {
+		return nil, fmt.Errorf("the system's clock advances by %v at a time: that is too much to measure by", tick())
+	}
 	m := &meter{ctx: ctx, q: q, clock: true, budget: budget, fewest: fewest}
 	_, err := m.batch(1, func(int) error { return nil })
 	if errors.Is(err, errNoClock) {
@@ -55,7 +65,7 @@ func (m *meter) batch(n int, call func(i int) error) (time.Duration, error) {
 }
 
 func (m *meter) onHost(n int, call func(i int) error) (time.Duration, error) {
-	start := time.Now()
+	start := clock.Now()
 	for i := range n {
 		if err := call(i); err != nil {
 			return 0, err
@@ -66,7 +76,7 @@ func (m *meter) onHost(n int, call func(i int) error) (time.Duration, error) {
 			return 0, err
 		}
 	}
-	return time.Since(start), nil
+	return clock.Since(start), nil
 }
 
 func (m *meter) onDevice(n int, call func(i int) error) (time.Duration, error) {
@@ -141,7 +151,7 @@ func (m *meter) sample(batch, rotation int, call func(i int) error) ([]float64, 
 			return nil, 0, err
 		}
 	}
-	enough := max(min(batchFor, m.budget), 1)
+	enough := max(min(batchFor, m.budget), steps*tick(), 1)
 	for n := 1; batch == 0; { // until a batch is long enough, or has the most calls
 		d, err := run(n)
 		if err != nil {

@@ -3,10 +3,10 @@ package bench
 import (
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/internal/bench/report"
+	"github.com/restride/restride/internal/clock"
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/tensor"
 )
@@ -201,13 +201,13 @@ func (r *runner) launches(roof *report.Roofline) error {
 	const calls = 256
 	var samples []float64
 	for range 3 * fewest {
-		start := time.Now()
+		start := clock.Now()
 		for i := range calls {
 			if err := tiny(i); err != nil {
 				return err
 			}
 		}
-		samples = append(samples, float64(time.Since(start))/calls)
+		samples = append(samples, float64(clock.Since(start))/calls)
 		if err := r.q.Wait(); err != nil {
 			return err
 		}

@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"bufio"
 	"encoding/binary"
+	"fmt"
 	"io"
 	"math"
 	"slices"
@@ -19,6 +20,8 @@ const (
 	alignmentKey     = "general.alignment"
 	defaultAlignment = 32
 	maxAlignment     = 1 << 20
+	// maxNameGGUF is ggml's limit for the names of tensors.
+	maxNameGGUF = 63
 	// maxNesting is the maximum nesting depth of arrays.
 	maxNesting = 4
 )
@@ -63,14 +66,11 @@ func (h *Header) readGGUF(r io.ReaderAt, size int64, charge func(int64) error) e
 		}
 		slices.Reverse(t.Dims)
 		id := c.uint32()
-		if c.err == nil && (int(id) >= len(ggufTypes) || ggufTypes[id].Name == "") {
-			return layout.Errorf(layout.ErrUnsupported, h.Format.String(), "tensor %s is of type %d, which is not known", quote.Name(t.Name), id)
-		}
 		t.offset = c.int64("an offset")
 		if c.err != nil {
 			return c.err
 		}
-		t.Type = ggufTypes[id]
+		t.Type = ggufType(id)
 		if err := h.check(t); err != nil {
 			return err
 		}
@@ -97,6 +97,15 @@ func (h *Header) readGGUF(r io.ReaderAt, size int64, charge func(int64) error) e
 		return err
 	}
 	return h.place(size)
+}
+
+// ggufType returns the type with a number. A type that is not known has no blocks: its tensors
+// reach to the next ones.
+func ggufType(id uint32) Type {
+	if int(id) < len(ggufTypes) && ggufTypes[id].Name != "" {
+		return ggufTypes[id]
+	}
+	return Type{Name: fmt.Sprintf("type %d", id), id: id}
 }
 
 // alignment returns the alignment from the metadata.
@@ -256,6 +265,9 @@ func (h *Header) appendGGUF(b []byte) ([]byte, error) {
 	}
 	from := int64(0)
 	for _, t := range h.Tensors {
+		if len(t.Name) > maxNameGGUF {
+			return nil, h.invalid("the name of tensor %s has %d bytes; llama.cpp reads names of at most %d", quote.Name(t.Name), len(t.Name), maxNameGGUF)
+		}
 		text(t.Name)
 		b = binary.LittleEndian.AppendUint32(b, uint32(len(t.Dims)))
 		for _, n := range slices.Backward(t.Dims) {

@@ -83,6 +83,9 @@ func (h *Header) check(t *Tensor) error {
 	if len(t.Dims) > limit {
 		return h.invalid("tensor %s has %d axes; at most %d", quote.Name(t.Name), len(t.Dims), limit)
 	}
+	if t.Type.unknown() {
+		return nil // its size is known from where it is
+	}
 	size, err := h.Format.Size(t.Type, t.Dims)
 	if err != nil {
 		return h.invalid("tensor %s: %v", quote.Name(t.Name), err)
@@ -112,6 +115,16 @@ func (h *Header) place(size int64) error {
 		}
 		return int(min(1, max(-1, a.size-b.size))) // empty ones first
 	})
+	for i, t := range h.Tensors {
+		if !t.Type.unknown() {
+			continue
+		}
+		next := size
+		if i+1 < len(h.Tensors) {
+			next = h.Tensors[i+1].offset
+		}
+		t.size = max(0, next-t.offset)
+	}
 	end := int64(0)
 	for i, t := range h.Tensors {
 		if t.offset < end {

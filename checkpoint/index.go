@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"path/filepath"
@@ -144,32 +145,48 @@ func (r *indexReader) file(tensor string) (string, error) {
 	return name, nil
 }
 
-// readConfig reads a configuration, and charges the memory for decoding it.
-func (c *Checkpoint) readConfig(path string) error {
+// readConfigs reads the configurations beside the files.
+func (c *Checkpoint) readConfigs(folder string) (err error) {
+	if c.Config, err = c.readConfig(filepath.Join(folder, configName)); err != nil {
+		return err
+	}
+	for _, name := range quantizationNames {
+		c.Quantization, err = c.readConfig(filepath.Join(folder, name))
+		if err != nil || c.Quantization != nil {
+			c.QuantizationName = name
+			break
+		}
+	}
+	return err
+}
+
+// readConfig reads a configuration, and charges the memory for decoding it. nil: there is
+// none.
+func (c *Checkpoint) readConfig(path string) (json.RawMessage, error) {
 	f, err := file.Open(path, maxText)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+		return nil, nil
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer f.Close()
 	charge := budget.Steps(func(bytes int64) error {
 		return budget.TakeFor(budget.Process(), c, "the content of "+quote.Path(path), bytes)
 	})
 	if err := charge(f.Size); err != nil {
-		return err
+		return nil, err
 	}
 	text, err := f.Content()
 	if err != nil {
-		return err
+		return nil, err
 	}
+	text = jsontext.FromPython(text)
 	if err := jsontext.Charge(bytes.NewReader(text), charge); err != nil {
 		if e := new(jsontext.Error); errors.As(err, &e) {
-			return layout.Errorf(layout.ErrInvalid, "Open", "%s is not JSON: %s", quote.Path(path), e.Error())
+			return nil, layout.Errorf(layout.ErrInvalid, "Open", "%s is not JSON: %s", quote.Path(path), e.Error())
 		}
-		return err
+		return nil, err
 	}
-	c.Config = text
-	return nil
+	return text, nil
 }

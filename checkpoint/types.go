@@ -37,6 +37,9 @@ type Type struct {
 
 func (t Type) String() string { return t.Name }
 
+// unknown reports whether GGUF has a number for the type that this package does not know.
+func (t Type) unknown() bool { return t.Name != "" && t.Block == 0 }
+
 // safetensorsTypes are the types of safetensors, in the order of its own list.
 var safetensorsTypes = []Type{
 	plain("BOOL", layout.Bool), {Name: "F4", Block: 2, BlockBytes: 1, DType: layout.Float4E2M1},
@@ -60,6 +63,7 @@ var ggufTypes = []Type{
 	16: blocks("IQ2_XXS", 256, 66), 17: blocks("IQ2_XS", 256, 74), 22: blocks("IQ2_S", 256, 82),
 	18: blocks("IQ3_XXS", 256, 98), 21: blocks("IQ3_S", 256, 110), 19: blocks("IQ1_S", 256, 50), 29: blocks("IQ1_M", 256, 56),
 	20: blocks("IQ4_NL", 32, 18), 23: blocks("IQ4_XS", 256, 136), 34: blocks("TQ1_0", 256, 54), 35: blocks("TQ2_0", 256, 66),
+	31: blocks("Q4_0_4_4", 32, 18), 32: blocks("Q4_0_4_8", 32, 18), 33: blocks("Q4_0_8_8", 32, 18), // removed from ggml
 	39: blocks("MXFP4", 32, 17), 40: blocks("NVFP4", 64, 36), 41: blocks("Q1_0", 128, 18),
 }
 

@@ -1,10 +1,11 @@
 package cpu
 
 import (
-	"cmp"
 	"errors"
+	"fmt"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/backend"
 	"github.com/restride/restride/layout"
 )
 
@@ -34,6 +35,7 @@ func (q *queue) do(op string, t task, all ...region) error {
 // capture is captured work, and the memory that it keeps.
 type capture struct {
 	tasks  []task
+	names  []fmt.Stringer // of the operations that tasks are part of; nil: unknown
 	memory []*memory
 }
 
@@ -48,8 +50,33 @@ func (c *capture) add(op string, t task, all ...region) error {
 		}
 		c.memory = append(c.memory, m.memory)
 	}
-	c.tasks = append(c.tasks, t)
+	c.tasks, c.names = append(c.tasks, t), append(c.names, nil)
 	return nil
+}
+
+// Position returns the number of calls in the capture, if there is one.
+func (q *queue) Position() uint64 {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.capture == nil {
+		return 0
+	}
+	return uint64(len(q.capture.tasks))
+}
+
+// Attribute names the operation that the captured calls after a position are part of. Other calls
+// have returned their errors.
+func (q *queue) Attribute(_ device.Buffer, after uint64, name fmt.Stringer) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.capture == nil {
+		return
+	}
+	for i := after; i < uint64(len(q.capture.names)); i++ {
+		if q.capture.names[i] == nil {
+			q.capture.names[i] = name
+		}
+	}
 }
 
 // end releases everything. The queue is not locked: done functions of memory's owners may need it.
@@ -144,10 +171,12 @@ func (r *replay) Run() (first error) {
 	}
 	_ = q.hold(op) // the capture holds the memory
 	defer q.releaseMemory()
-	for _, t := range r.tasks {
+	for i, t := range r.tasks {
 		n, err := t.perform(&q.sc)
 		q.launched(n)
-		first = cmp.Or(first, err)
+		if err != nil && first == nil {
+			first = backend.Attributed(err, r.names[i])
+		}
 	}
 	return first
 }

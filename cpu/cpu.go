@@ -79,7 +79,8 @@ type processor struct {
 
 // Open returns a new cpu device with its own pool of memory. It implements [device.HostMemory],
 // [device.HostAdopter], [device.StringAllocator] and [device.Trimmer]; its queues implement
-// [device.KernelNamer], [device.Launcher], [device.Recorder] and [device.StringQueue].
+// [device.Attributor], [device.KernelNamer], [device.Launcher], [device.Recorder] and
+// [device.StringQueue].
 func Open() (device.Device, error) {
 	info := host()
 	d := &processor{budget: budget.ForDevice(info.ID(), true, info.Memory)}

@@ -119,7 +119,8 @@ type Replay interface {
 }
 
 // Attributor is implemented by queues that find an index out of range after the call that queued
-// it: its error should name the operation that the call was part of.
+// it, if only in the runs of a Replay: its error should name the operation that the call was part
+// of.
 type Attributor interface {
 	// Position returns a number that grows with the work of the queue.
 	Position() uint64

@@ -1,7 +1,6 @@
 package dlpack
 
 import (
-	"os"
 	"strings"
 	"testing"
 
@@ -9,18 +8,19 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/restride/restride/internal/dl"
+	"github.com/restride/restride/internal/readme"
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/tensor"
 )
 
 // snippets returns the Python of docs/dlpack.md, for capsules of the version.
 func snippets(t *testing.T, unversioned bool) []string {
-	doc, err := os.ReadFile("../docs/dlpack.md")
-	require.NoError(t, err)
 	var all []string
-	for _, rest := range strings.Split(string(doc), "```python\n")[1:] {
-		code, _, ok := strings.Cut(rest, "```")
-		require.True(t, ok)
+	for _, s := range readme.Snippets(t, "..") {
+		if s.Page != "docs/dlpack.md" || s.Language != "python" {
+			continue
+		}
+		code := s.Text
 		if unversioned { // as the document shows
 			code = strings.NewReplacer("max_version=(1, 1)", "", "dltensor_versioned", "dltensor").Replace(code)
 		}

@@ -5,7 +5,6 @@ package gl_test
 import (
 	"fmt"
 	"os"
-	"strings"
 	"testing"
 
 	opengl "github.com/go-gl/gl/v4.3-core/gl"
@@ -17,6 +16,7 @@ import (
 	"github.com/restride/restride/gl"
 	"github.com/restride/restride/gl/headless"
 	"github.com/restride/restride/layout"
+	"github.com/restride/restride/opencl"
 	"github.com/restride/restride/tensor"
 )
 
@@ -45,6 +45,16 @@ func Example() {
 	// prints: mapped [4,1,2] [10 11 20 21 30 31 255 255]
 }
 
+// An OpenCL device that shares buffers with the current context. It is compiled, and not run:
+// not every driver can.
+func Example_shared() {
+	current := must(opencl.CurrentGL())
+	dev := must(opencl.OpenWith(0, opencl.Options{GL: current}))
+	s := must(tensor.NewStream(dev))
+
+	check(s.Close())
+}
+
 // The example ends the test binary if it fails.
 func TestExample(t *testing.T) {
 	c, err := headless.New()
@@ -64,19 +74,6 @@ func TestExample(t *testing.T) {
 	source, err := os.ReadFile("example_test.go")
 	require.NoError(t, err)
 	assert.Contains(t, string(source), "// prints: "+string(said[:n]))
-}
-
-// The lines of Go in docs/gl.md are those of Example.
-func TestDocument(t *testing.T) {
-	page, err := os.ReadFile("../docs/gl.md")
-	require.NoError(t, err)
-	_, rest, found := strings.Cut(string(page), "\n```go\n")
-	require.True(t, found)
-	lines, _, found := strings.Cut(rest, "```\n")
-	require.True(t, found)
-	source, err := os.ReadFile("example_test.go")
-	require.NoError(t, err)
-	assert.Contains(t, strings.ReplaceAll(string(source), "\n\t", "\n"), "func Example() {\n"+strings.TrimSpace(lines)+"\n// prints: ")
 }
 
 func must[T any](x T, err error) T {

@@ -2,8 +2,10 @@ package onnx_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/restride/restride/device"
@@ -76,4 +78,49 @@ func TestBugCapturedSequence(t *testing.T) {
 	require.Equal(t, []float32{1, 2}, valuesOf[float32](t, c.Outputs(), "y"))
 	require.Equal(t, []float32{1}, firsts(t, c.Outputs()["z"]))
 	require.NoError(t, c.Close())
+}
+
+// TestBugReplaysNameTheirNode: an index out of range in a run of captured work names its node,
+// in each run the right one.
+func TestBugReplaysNameTheirNode(t *testing.T) {
+	s := open(t)
+	m := graphOf(layout.Float32,
+		node("Gather", "g", []string{"x", "i"}),
+		node("Transpose", "t", []string{"g"}),
+		node("ScatterElements", "y", []string{"t", "j", "t"}, onnx.Int("axis", 1)))
+	m.Graph.Inputs = append(m.Graph.Inputs, input("i", layout.Int64), input("j", layout.Int64))
+	m.Opsets[""] = 18
+	x, i, j := held(t)(tensor.New(s, layout.Float32, 5, 3)), ints(t, s, 0, 1), held(t)(tensor.FromSlice(s, []int64{0, 1, 1, 0, 0, 1}, 3, 2))
+	c, err := session(t, s, m).Capture(t.Context(), onnx.Values{"x": x, "i": i, "j": j})
+	if errors.Is(err, device.ErrUnsupported) {
+		t.Skip(err)
+	}
+	require.NoError(t, err)
+	for _, run := range []struct {
+		i    []int64
+		j    int64
+		says string
+	}{
+		{[]int64{0, 1}, 1, ""},
+		{[]int64{0, 7}, 1, `node 0 (Gather "g"): Gather-13`},
+		{[]int64{0, 2}, 1, ""},
+		{[]int64{0, 1}, 7, `node 2 (ScatterElements "y"): ScatterElements-18`},
+		{[]int64{7, 1}, 7, `node 0 (Gather "g"): Gather-13`},
+	} {
+		require.NoError(t, i.CopyFrom(held(t)(tensor.FromSlice(s, run.i, 2))))
+		require.NoError(t, j.CopyFrom(held(t)(tensor.FromSlice(s, []int64{0, 1, run.j, 0, 0, 1}, 3, 2))))
+		err := c.Run()
+		if err == nil {
+			_, err = c.Outputs()["y"].(*tensor.Tensor).Bytes()
+		}
+		if run.says == "" {
+			require.NoError(t, err)
+			continue
+		}
+		require.ErrorIs(t, err, device.ErrInvalid)
+		assert.ErrorContains(t, err, run.says)
+		assert.ErrorContains(t, err, "index 7 is outside")
+	}
+	require.NoError(t, c.Close())
+	_ = s.Wait()
 }

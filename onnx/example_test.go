@@ -2,8 +2,11 @@ package onnx_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log"
+	"os"
+	"path/filepath"
 
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/onnx"
@@ -87,6 +90,40 @@ func ExampleShape() {
 	}
 	fmt.Println(dims, shape.Stream() == tensor.Host())
 	// Output: [3 4] true
+}
+
+// A model from a file, and a single operator.
+func Example_file() {
+	dir := must(os.MkdirTemp("", "model"))
+	defer os.RemoveAll(dir)
+	swap := model.New("swap", 21)
+	swap.Graph.Inputs = []model.ValueInfo{{Name: "x", Type: model.TensorOf(layout.Float32, model.Symbolic("n"), model.Known(2))}}
+	swap.Graph.Outputs = []model.ValueInfo{{Name: "y"}}
+	swap.Graph.Nodes = []model.Node{model.NewNode("Transpose", []string{"x"}, []string{"y"})}
+	before := must(os.Getwd())
+	defer func() { _ = os.Chdir(before) }()
+	if err := errors.Join(swap.Save(filepath.Join(dir, "model.onnx")), os.Chdir(dir)); err != nil {
+		log.Fatal(err)
+	}
+	s, ctx := must(tensor.Open("cpu")), context.Background()
+	defer s.Close()
+	x := must(tensor.FromSlice(s, []float32{1, 2, 3, 4}, 2, 2))
+	pads := must(tensor.FromHost([]int64{0, 1, 0, 0}, 4))
+
+	m := must(model.Load("model.onnx")) // github.com/restride/restride/onnx/model
+	sess := must(onnx.NewSession(s, m)) // attributes read, constants on the device
+	out := must(sess.Run(ctx, onnx.Values{"x": x}))
+	y := must(out.Tensor("y"))
+	fmt.Println(tensor.Values[float32](y))
+
+	func() {
+		out := must(onnx.Run("Pad", 24, onnx.Attrs{{Name: "mode", Value: "edge"}}, x, pads))
+		y := out[0].(*tensor.Tensor)
+		fmt.Println(tensor.Values[float32](y))
+	}()
+	// Output:
+	// [1 3 2 4] <nil>
+	// [1 1 2 3 3 4] <nil>
 }
 
 // A model is prepared once and run often; OnNode tells what each node did.

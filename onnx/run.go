@@ -136,7 +136,7 @@ func (r *run) do(p *program, i int) error {
 // runNamed runs the kernel of a step, and names the node in errors of its indices that come
 // late.
 func (c *call) runNamed(st *step) error {
-	if !st.d.dataFirst || c.session.attributor == nil || c.dry() || c.captures {
+	if !st.d.dataFirst || c.session.attributor == nil || c.dry() {
 		return c.run(st.kernel)
 	}
 	attributor := c.session.attributor

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log"
 
+	"github.com/restride/restride/layout"
 	"github.com/restride/restride/order"
 	"github.com/restride/restride/tensor"
 )
@@ -37,4 +38,20 @@ func ExampleConvert() {
 	// [[ 0  1 10 11 20 21 30 31]
 	//  [ 2  3 12 13 22 23 32 33]
 	//  [ 4  5 14 15 24 25 34 35]]
+}
+
+// The heads of an attention, in the notation of einops.
+func Example_heads() {
+	x, err := tensor.Empty(tensor.Host(), layout.Float32, 2, 5, 64)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer x.Release()
+	heads, err := x.Rearrange("b s (h d) -> b h s d", map[string]int64{"h": 8}) // a view
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer heads.Release()
+	fmt.Println(heads.Shape(), heads.Verdict())
+	// Output: [2,8,5,8] view
 }

@@ -67,3 +67,43 @@ func ExampleRun() {
 	// [1 3 2 2] aaaabbbbcccc
 	// 2 batches, 36 bytes up, 36 down, <nil>
 }
+
+// The stages as functions of the program.
+func ExampleRun_stages() {
+	s, err := tensor.Open("cpu")
+	if err != nil {
+		panic(err)
+	}
+	defer s.Close()
+	ctx, batches := context.Background(), 3
+	fill := func(_ context.Context, in []*pipeline.Array) error {
+		if batches == 0 {
+			return io.EOF
+		}
+		batches--
+		return in[0].Resize(1, 2, 3)
+	}
+	work := func(_ context.Context, in []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		y, err := in[0].Transpose(0, 2, 1)
+		return []*tensor.Tensor{y}, err
+	}
+	take := func(_ context.Context, out []*pipeline.Array) error {
+		fmt.Println(out[0].Dims())
+		return nil
+	}
+
+	stats, err := pipeline.Run(ctx, s, pipeline.Stages{
+		// The largest batch:
+		Inputs: []pipeline.Input{{Type: layout.Float32, Dims: []int64{4, 256, 1024}}},
+		Source: fill, // host memory, pinned where the device has that; io.EOF ends
+		Work:   work, // tensors on s: a session's Run, say
+		Sink:   take, // the results, in order
+	})
+
+	fmt.Println(stats.Batches, err)
+	// Output:
+	// [1 3 2]
+	// [1 3 2]
+	// [1 3 2]
+	// 3 <nil>
+}

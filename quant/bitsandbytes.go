@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"github.com/restride/restride/internal/quote"
-	"github.com/restride/restride/layout"
 )
 
 var bitsandbytes = &Format{
@@ -82,8 +81,10 @@ func readBitsandbytes(s *sayings, p Params) (Params, error) {
 		s.refuse("numbers of type %s for codes of %s in %s", quote.Name(state.Numbers), quote.Name(state.Type), quote.Name(suffix))
 	case state.Block < 32 || state.Block > 4096 || state.Block&(state.Block-1) != 0:
 		s.refuse("blocks of %d; powers of two from 32 to 4096 are wanted", state.Block)
-	case k%state.Block != 0:
-		s.refuse("blocks of %d cross rows of %d", state.Block, k)
+	case k%state.Block != 0 && n*k%state.Block != 0:
+		s.refuse("blocks of %d in a matrix of %d by %d, the last of which is smaller", state.Block, n, k)
+	case k%state.Block != 0: // blocks cross rows: they are the rows of another matrix
+		p.Sidecar.Outputs, n, k = n, n*k/state.Block, state.Block
 	}
 	if state.NestedOffset != nil {
 		p.Sidecar.Nested = true
@@ -111,18 +112,27 @@ var fourBits = map[string][]float32{
 	"fp4": {0, 0.0625 / 12., 8 / 12., 1, 4 / 12., 6 / 12., 2 / 12., 3 / 12., 0, -0.0625 / 12., -8 / 12., -1, -4 / 12., -6 / 12., -2 / 12., -3 / 12.},
 }
 
-// describedByTensors reads config.json for bitsandbytes or HQQ, which adds nothing to the
-// tensors.
-func describedByTensors(text json.RawMessage) (Params, error) {
-	var c struct {
-		Eight bool  `json:"load_in_8bit"`
-		Bits  int64 `json:"bits"`
-	}
-	if err := json.Unmarshal(text, &c); err != nil {
-		return Params{}, unread(err)
-	}
-	if c.Eight || c.Bits < 0 || c.Bits > 8 {
-		return Params{}, layout.Errorf(layout.ErrUnsupported, "config.json", "quantization_config: codes of %d bits, or load_in_8bit", c.Bits)
-	}
-	return Params{Bits: c.Bits, Group: -1}, nil
+// llmInt8 is bitsandbytes' LLM.int8: a row's largest number has the code 127.
+var llmInt8 = &Format{
+	Name:        "llm-int8",
+	About:       "bitsandbytes' LLM.int8: rows of n, with a sign, and the largest number of each row",
+	suffix:      ".weight",
+	onlyNumbers: true,
+	arrays: func(p Params) []array {
+		out := []array{dense(codes, ".weight", "I8", "n | k", 8), dense(scales, ".SCB", "F32", "n", 32)}
+		out[0].slots[0].less = 128
+		return out
+	},
+	bits: func(Tensor) []int64 { return []int64{8} },
+	params: func(p Params, _ Tensor, _ extents) (Params, error) {
+		return Params{Bits: 8, Scale: "F32", Table: "of 127"}, nil
+	},
+	said: func(s *sayings, p Params) (Params, error) {
+		if _, ok := s.find(".weight_format"); ok {
+			if order := s.integers(".weight_format"); s.err == nil && (len(order) != 1 || order[0] != 0) {
+				s.refuse("weight_format is %v; 0, for rows, is known", order)
+			}
+		}
+		return p, s.err
+	},
 }

@@ -33,6 +33,12 @@ func (p *Plan) turn() (*Plan, error) {
 	switch {
 	case p.quantises():
 		return nil, p.From.Format.refuse("numbers that were rounded do not come back")
+	case p.adapt != nil:
+		return nil, p.From.Format.refuse("scales of another type, and numbers in place of zero points, do not come back")
+	case p.carry != nil:
+		return nil, p.From.Format.refuse("it is not a weight")
+	case p.From.Partial:
+		return nil, p.From.Format.refuse("a part of a weight, or several, do not come back alone")
 	case len(p.From.Sidecars) > 0:
 		return nil, p.From.Format.refuse("the tensors that say what the weight is do not come back")
 	case p.To.Format.numbers:

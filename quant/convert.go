@@ -35,6 +35,10 @@ func (p *Plan) run(s *tensor.Stream, src Memory, at int64) (dst Memory, err erro
 		return nil, err
 	}
 	switch {
+	case p.carry != nil:
+		return p.runCarry(s, src)
+	case p.adapt != nil:
+		return p.runAdapted(s, src, at)
 	case p.plain == nil:
 	case p.quantises():
 		return p.runBlocks(s, src)

@@ -17,7 +17,7 @@ type Cost struct {
 
 // Cost returns the plan's cost.
 func (p *Plan) Cost() Cost {
-	c := Cost{Memory: memory(p.From, p.To, p.sorted), Views: len(p.views)}
+	c := Cost{Memory: p.memory(p.From, p.To), Views: len(p.views)}
 	for i, t := range p.To.Tensors {
 		if _, view := p.views[t.Name]; !view {
 			c.Bytes += t.bytes(p.To.arrays[i])
@@ -27,6 +27,10 @@ func (p *Plan) Cost() Cost {
 		if _, view := p.views[m.dst]; !view {
 			c.Moves++
 		}
+	}
+	if p.adapt != nil {
+		then := p.adapt.then.Cost()
+		c.Moves += then.Moves
 	}
 	if p.plain != nil {
 		first := p.plain.Cost()
@@ -99,6 +103,22 @@ func (t Tensor) bytes(a array) int64 {
 	return n
 }
 
+// memory returns the bytes that the plan needs at once for a part of its weights, with the
+// arrays in plain order of an adaption.
+func (p *Plan) memory(from, to *Weight) int64 {
+	n := memory(from, to, p.sorted)
+	if p.adapt == nil {
+		return n
+	}
+	for _, a := range plainArrays(from) {
+		n += 2 * a.plainBytes(from.ext)
+		if a.has(scales) {
+			n += 16 * a.count(from.ext) // in float32 on the way
+		}
+	}
+	return n
+}
+
 // memory returns the bytes that a conversion needs at once: both weights, and the codes
 // twice more while they are sorted; for numbers also all arrays in plain order, and the
 // computed results. Overflow gives the maximum.
@@ -126,6 +146,12 @@ func memory(from, to *Weight, sorted bool) (sum int64) {
 		return sum
 	case !to.Format.numbers:
 		return sum
+	}
+	if from.Params.Table == gridTable {
+		add(16 * from.ext[axisK] * from.ext[axisN] * max(1, from.ext[axisE])) // magnitudes and signs
+	}
+	if to.Params.Transposed {
+		add(to.Tensors[0].bytes(to.arrays[0])) // results, to be transposed
 	}
 	count := int64(0) // of codes
 	for _, a := range plainArrays(from) {

@@ -60,7 +60,7 @@ type cut struct {
 // Cut returns pieces that need at most the given bytes of memory each (see Cost): a single
 // one if that suffices, otherwise pieces along the axis that gives the fewest runs.
 func (p *Plan) Cut(bytes int64) (*Pieces, error) {
-	all := memory(p.From, p.To, p.sorted)
+	all := p.memory(p.From, p.To)
 	if all <= bytes {
 		return &Pieces{Len: 1, plan: p, full: p, last: p}, nil
 	}
@@ -92,7 +92,7 @@ func (p *Plan) Cut(bytes int64) (*Pieces, error) {
 
 // Least returns the memory needed by the smallest pieces into which the plan can be cut.
 func (p *Plan) Least() int64 {
-	least := memory(p.From, p.To, p.sorted)
+	least := p.memory(p.From, p.To)
 	for _, axis := range []byte{axisE, axisN, axisK} {
 		if unit := p.unit(axis); unit > 0 && unit < p.From.ext[axis] {
 			least = min(least, p.partMemory(axis, unit))
@@ -122,6 +122,9 @@ func (p *Plan) largest(c cut, bytes int64) int64 {
 // of every tensor then has whole bytes that it shares with no other piece. 0: the axis
 // cannot be cut.
 func (p *Plan) unit(axis byte) int64 {
+	if p.carry != nil {
+		return 0
+	}
 	extent := p.From.ext[axis]
 	if extent == 0 || extent > 1<<50 { // so that sums of two do not overflow
 		return 0
@@ -171,6 +174,12 @@ func (w *Weight) ratio(axis, other byte) (n, of int64) {
 		return 1, 1
 	case axis == axisK && other == axisG:
 		return w.Params.Group, 1
+	case axis == axisN && other == axisR:
+		return w.Params.Rows, 1
+	case axis == axisK && other == axisJ:
+		return gridTypes[w.Params.Blocks].size, 1
+	case axis == axisK && other == axisQ:
+		return 8, 1
 	case axis == axisK && other == axisS:
 		return superBlock, 1
 	case axis == axisN && other == axisB:
@@ -250,7 +259,13 @@ func (p *Plan) partPlan(axis byte, extent int64) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	part, err := from.plan(&Weight{Name: p.To.Name, Format: p.To.Format, Params: p.To.Params}, p.To.arrays)
+	out := &Weight{Name: p.To.Name, Format: p.To.Format, Params: p.To.Params}
+	var part *Plan
+	if p.adapt != nil {
+		part, err = from.planVia(out, *p.adapt)
+	} else {
+		part, err = from.plan(out, p.To.arrays)
+	}
 	if err == nil {
 		part.of = p
 	}
@@ -267,7 +282,7 @@ func (p *Plan) partMemory(axis byte, extent int64) int64 {
 	if err != nil {
 		return math.MaxInt64
 	}
-	return memory(from, to, p.sorted)
+	return p.memory(from, to)
 }
 
 // pieces plans the pieces of a cut.

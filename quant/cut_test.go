@@ -117,6 +117,11 @@ func TestCut(t *testing.T) {
 			plans++
 			src := upload(t, s, data)
 			dst, err := p.Run(s, src)
+			if p.adapt != nil && err != nil { // random scales are not exact
+				require.ErrorContains(t, err, "a number is")
+				require.NoError(t, src.Release())
+				continue
+			}
 			require.NoError(t, err)
 			want := download(t, dst)
 			require.NoError(t, src.Release())

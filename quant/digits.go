@@ -10,6 +10,7 @@ import (
 
 // Axes of weights. Layouts other than matrices have their own letters.
 const (
+	axisU = 'u' // batches of matrices
 	axisE = 'e' // matrices: experts
 	axisN = 'n' // outputs
 	axisK = 'k' // inputs, over which a product is summed
@@ -17,6 +18,7 @@ const (
 	axisS = 's' // blocks of k whose scales share a scale
 	axisB = 'b' // blocks of scales, row by row, that share a scale
 	axisC = 'c' // codes of scales
+	axisR = 'r' // blocks of n with one scale each
 )
 
 // superBlock is the number of k in a block whose scales share a scale, in K-quants.

@@ -96,7 +96,7 @@ func (s shown) weight(t *testing.T) *Weight {
 	ext.group(s.params)
 	var all []Tensor
 	for _, a := range s.format.arrays(s.params) {
-		if a.has(zeros) && !s.params.Zeros || a.has(scales) && s.params.Scale == "" && !a.has(codes) {
+		if a.has(zeros) && !s.params.Zeros || a.has(scales) && s.params.Scale == "" && !a.has(codes) && !a.has(superScales) {
 			continue
 		}
 		dims, err := a.dims(ext)

@@ -21,9 +21,9 @@ func Example() {
 		{Name: "mlp.up.scales", Type: "F16", Dims: []int64{2, 32}},
 		{Name: "mlp.up.bias", Type: "F16", Dims: []int64{32}},
 	}
-	format, params, err := quant.Describe(config)
+	described, err := quant.Describe(config, nil)
 	check(err)
-	weights, rest, err := quant.Find(format, params, tensors)
+	weights, rest, err := described.Find(tensors)
 	check(err)
 	fmt.Println(len(weights), "weight;", rest[0].Name, "is none")
 

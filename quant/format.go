@@ -2,6 +2,7 @@ package quant
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/restride/restride/checkpoint"
@@ -43,7 +44,9 @@ type Format struct {
 	unread     string // why it can be written but not read; "": it can be read
 	codesOnly  bool   // it knows only a weight's codes: other tensors beside them are not its own
 	blocks     string // GGUF's block type for quantised numbers
-	wide       bool   // numbers are float64: integers times a scale, as in numpy
+	// onlyNumbers: no other format has its codes and scales; its weights become numbers.
+	onlyNumbers bool
+	wide        bool // numbers are float64: integers times a scale, as in numpy
 }
 
 // Params are properties of a weight that its tensors do not determine.
@@ -61,7 +64,7 @@ type Params struct {
 	Sorted bool
 	// Table names the numbers that codes represent: "" for themselves, "e2m1", "nf4",
 	// "fp4", "nf4 or fp4" (for bitsandbytes' codes without scales), "iq4nl", "ternary"
-	// (from -1 on), "bytes" (for scales).
+	// (from -1 on), "e4m3", "e5m2", "grid" (of GGUF's IQ1 to IQ3), "bytes" (for scales).
 	Table string
 	// Scale is the scales' type, named as in checkpoints.
 	Scale string
@@ -91,6 +94,18 @@ type details struct {
 	// Batch: there are several matrices (experts).
 	Batch   bool
 	Sidecar sidecar
+	// Transposed: numbers lie with n innermost.
+	Transposed bool
+	// Rank is the number of axes of a GGUF tensor that is not a matrix, or a batch of these; 0:
+	// as Batch says.
+	Rank int64
+	// Head is the number of rows of an attention head that llama.cpp stores in another order: a
+	// row of the first half, then one of the second; 0: rows are in order.
+	Head int64
+	// Rows is the number of n that share a scale; 0: one, or as ScaleAxes says.
+	Rows int64
+	// ScaleAxes are the axes of FP8's scales in the file.
+	ScaleAxes string
 	// Type is the type of codes that are not really codes: elements that a format keeps
 	// without interpreting them.
 	Type string
@@ -103,20 +118,24 @@ const (
 	codes role = iota
 	scales
 	zeros
-	mins             // subtracted from a number times its scale
-	superScales      // of scales
-	superMins        // of mins
-	scaleNumbers     // represented by scales
-	floatZeros       // floating-point numbers subtracted from codes
-	tensorScale      // of all numbers
-	shape            // of the matrix
-	values           // the numbers themselves
-	groups           // of each k
-	sorting          // the k in the order of their groups
-	roleCount    int = iota
+	mins              // subtracted from a number times its scale
+	superScales       // of scales
+	superMins         // of mins
+	scaleNumbers      // represented by scales
+	floatZeros        // floating-point numbers subtracted from codes
+	tensorScale       // of all numbers
+	tensorDivisor     // of all scales
+	gridIndex         // of magnitudes in a grid
+	signIndex         // of the signs of 8 numbers
+	deltas            // the signs of what is added to numbers of a grid
+	shape             // of the matrix
+	values            // the numbers themselves
+	groups            // of each k
+	sorting           // the k in the order of their groups
+	roleCount     int = iota
 )
 
-var roleNames = [roleCount]string{"codes", "scales", "zero points", "minima", "scales of scales", "scales of minima", "numbers of scales", "zero points in floating point", "a scale of the tensor", "a shape", "numbers", "groups", "order of rows"}
+var roleNames = [roleCount]string{"codes", "scales", "zero points", "minima", "scales of scales", "scales of minima", "numbers of scales", "zero points in floating point", "a scale of the tensor", "a divisor of scales", "indices of a grid", "signs", "signs of offsets", "a shape", "numbers", "groups", "order of rows"}
 
 func (r role) String() string { return roleNames[r] }
 
@@ -148,16 +167,19 @@ func inBlocks(typ, lead string, group int64, slots ...slot) array {
 	if err != nil {
 		panic(err) // a constant of this package
 	}
-	a := array{".weight", typ, fmt.Sprintf("%s k/%d", lead, t.Block), 8 * t.BlockBytes, slots}
+	a := array{".weight", typ, fmt.Sprintf("%s k/%d", lead, t.Block), 8 * t.BlockBytes, slices.Clone(slots)}
 	lead = strings.ReplaceAll(lead, "|", " ")
-	for i := range slots {
-		s := &slots[i]
+	for i := range a.slots {
+		s := &a.slots[i]
 		s.block, s.rows = a.bits, fmt.Sprintf("%s g/%d", lead, t.Block/group)
 		switch s.role {
 		case codes:
 			s.rows = fmt.Sprintf("%s k/%d", lead, t.Block)
 		case superScales, superMins:
 			s.rows = fmt.Sprintf("%s s", lead)
+		}
+		if rows, ok := gridRows(s.role, typ, lead); ok {
+			s.rows = rows
 		}
 	}
 	return a

@@ -13,8 +13,9 @@ import (
 
 // all lists the formats in display order.
 var all = []*Format{
-	gptq, gptqV1, awq, awqGEMV, marlin, machete, trtLLM, packed, matMulNBits, compressedTensors,
-	gguf, q40, q80, mxfp4, q40x4x4, q40x4x8, q40x8x8, q4Kx8x8, gptOSS, tritonHopperMX, tritonBlackwellMX, nvfp4, tilePacked, hqq, bitsandbytes,
+	gptq, gptqV1, awq, awqGEMV, marlin, machete, trtLLM, packed, matMulNBits, compressedTensors, compressedInt8, mlx,
+	gguf, q40, q80, mxfp4, q40x4x4, q40x4x8, q40x8x8, q4Kx8x8, gptOSS, tritonHopperMX, tritonBlackwellMX, mlxMXFP4, compressedMXFP4,
+	nvfp4, compressedNVFP4, fp8, tilePacked, hqq, bitsandbytes, llmInt8,
 	floats, floats32, floats16, bfloats16,
 	scalesPlain, tiles128x4, tritonBlackwell, tritonHopper,
 	kvNHD, kvHND, kvPaged, kvPagedV,

@@ -23,10 +23,11 @@ func TestBlocks(t *testing.T) {
 		t.Run(typ, func(t *testing.T) {
 			kind, err := checkpoint.GGUF.Type(typ)
 			require.NoError(t, err)
-			ext := extents{axisN: 2, axisK: 2 * kind.Block}
-			ext.group(b.params)
+			rows := max(2, b.tile)
+			ext := extents{axisN: rows, axisK: 2 * kind.Block}
 			p := b.params
 			p.Blocks = typ
+			ext.group(p)
 			bits := map[role]int64{}
 			for _, s := range b.slots {
 				bits[s.role] = max(bits[s.role], s.lo+s.bits)
@@ -46,15 +47,17 @@ func TestBlocks(t *testing.T) {
 					taken[at] = fmt.Sprint(r, " ", name)
 				}
 			}
-			assert.Equal(t, b.params.Bits, bits[codes])
+			if p.Table != gridTable {
+				assert.Equal(t, b.params.Bits, bits[codes])
+			}
 			for at := range taken {
 				var pos int64
 				_, err := fmt.Sscanf(at, "x %d", &pos)
 				require.NoError(t, err)
-				assert.Less(t, pos, 4*8*kind.BlockBytes)
+				assert.Less(t, pos, 2*rows*8*kind.BlockBytes)
 			}
-			if typ != "Q5_K" && typ != "TQ2_0" {
-				assert.Len(t, taken, int(4*8*kind.BlockBytes), "bits of blocks that are no number's")
+			if typ != "Q5_K" && typ != "TQ2_0" && p.Table != gridTable {
+				assert.Len(t, taken, int(2*rows*8*kind.BlockBytes), "bits of blocks that are no number's")
 			}
 		})
 	}
@@ -109,7 +112,7 @@ func TestRefused(t *testing.T) {
 		{`numbers of "iq4nl"`, gguf, matMulNBits, func(p *Params, e extents) { p.Blocks = "IQ4_NL" }},
 		{`numbers of "e2m1"`, gptOSS, gptq, func(p *Params, e extents) { e['e'] = 1 }},
 		{"the weight has scales", packed, tilePacked, func(p *Params, e extents) { p.Zeros = false }},
-		{"and zero points", gptq, gguf, func(p *Params, e extents) {}},
+		{"and zero points", gptq, gguf, func(p *Params, e extents) { p.Bits = 8 }},
 		{"groups of 32; there are groups of 48", gptq, gguf, func(p *Params, e extents) { p.Zeros, p.Group, e[axisK] = false, 48, 96; e.group(*p) }},
 	} {
 		p, e := p, extents{axisN: ext[axisN], axisK: ext[axisK], axisG: ext[axisG]}
@@ -203,27 +206,27 @@ func TestDescribe(t *testing.T) {
 		`{"quant_method":"awq","bits":4,"version":"GEMV"}`: {Bits: 4, Group: 128, Zeros: true},
 		`{"quant_method":"modelopt","quant_algo":"NVFP4"}`: {Group: -1},
 	} {
-		_, p, err := Describe(json.RawMessage(`{"quantization_config":` + text + `}`))
+		d, err := Describe(json.RawMessage(`{"quantization_config":`+text+`}`), nil)
 		require.NoError(t, err, text)
-		assert.Equal(t, want, p, text)
+		assert.Equal(t, want, d.Params, text)
 	}
 	for _, none := range []string{``, `{}`} {
-		f, _, err := Describe(json.RawMessage(none))
+		d, err := Describe(json.RawMessage(none), nil)
 		require.NoError(t, err)
-		assert.Nil(t, f)
+		assert.Nil(t, d.Format)
 	}
 	for text, rule := range map[string]string{
 		`1`:                                "cannot unmarshal",
 		`{"quant_method":"new"}`:           `"new" is not known`,
 		`{"quant_method":"gptq","bits":5}`: "5 bits",
-		`{"quant_method":"gptq","bits":4,"group_size":0}`:                  "group_size is 0",
-		`{"quant_method":"gptq","bits":4,"checkpoint_format":"marlin"}`:    `"marlin"`,
-		`{"quant_method":"gptq","bits":"four"}`:                            "cannot unmarshal",
-		`{"quant_method":"awq","bits":4,"version":"marlin"}`:               "marlin",
-		`{"quant_method":"compressed-tensors","format":"float-quantized"}`: "float-quantized",
-		`{"quant_method":"compressed-tensors","format":"pack-quantized"}`:  "0 config_groups",
+		`{"quant_method":"gptq","bits":4,"group_size":0}`:                                                 "group_size is 0",
+		`{"quant_method":"gptq","bits":4,"checkpoint_format":"marlin"}`:                                   `"marlin"`,
+		`{"quant_method":"gptq","bits":"four"}`:                                                           "cannot unmarshal",
+		`{"quant_method":"awq","bits":4,"version":"marlin"}`:                                              "marlin",
+		`{"quant_method":"compressed-tensors","format":"marlin-24","config_groups":{"g":{"weights":{}}}}`: "marlin-24",
+		`{"quant_method":"compressed-tensors","format":"pack-quantized"}`:                                 "0 config_groups",
 	} {
-		_, _, err := Describe(json.RawMessage(`{"quantization_config":` + text + `}`))
+		_, err := Describe(json.RawMessage(`{"quantization_config":`+text+`}`), nil)
 		require.Error(t, err, text)
 		assert.ErrorContains(t, err, rule)
 	}

@@ -24,6 +24,15 @@ func interleaved(rows, block, bytes int64, slots ...slot) []array {
 	return []array{a}
 }
 
+// tiledQ40 are the contents of such blocks of Q4_0.
+func tiledQ40(rows, bytes int64) block {
+	order := fmt.Sprintf("k/%d%%%d n%%%d k%%%d k/16%%2", bytes, 16/bytes, rows, bytes)
+	return block{
+		params: Params{Bits: 4, Group: 32, Scale: "F16"}, tile: rows,
+		slots: []slot{at(0, scales, fmt.Sprintf("n%%%d", rows), 16, 0, 16), less(8, at(16*rows, codes, order, 4, 0, 4))},
+	}
+}
+
 // interleavedQ40 is Q4_0 with the given number of rows, alternating after the given number
 // of bytes.
 func interleavedQ40(rows, bytes int64) *Format {
@@ -32,10 +41,7 @@ func interleavedQ40(rows, bytes int64) *Format {
 		Name:   fmt.Sprintf("q4_0_%dx%d", rows, bytes),
 		About:  fmt.Sprintf("ggml's Q4_0 of %d rows together, %d bytes of each in turn, codes with a sign", rows, bytes),
 		suffix: ".weight",
-		arrays: func(Params) []array {
-			order := fmt.Sprintf("k/%d%%%d n%%%d k%%%d k/16%%2", bytes, 16/bytes, rows, bytes)
-			return interleaved(rows, 32, 18*rows, at(0, scales, fmt.Sprintf("n%%%d", rows), 16, 0, 16), less(8, at(16*rows, codes, order, 4, 0, 4)))
-		},
+		arrays: func(Params) []array { return interleaved(rows, 32, 18*rows, tiledQ40(rows, bytes).slots...) },
 		params: func(Params, Tensor, extents) (Params, error) { return numbers, nil },
 		accept: func(f *Format, p Params, ext extents) (Params, error) {
 			if p.Zeros || p.Scale != "F16" {

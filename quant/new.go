@@ -35,7 +35,7 @@ func New(f *Format, p Params, name string, batch, n, k int64) (*Weight, error) {
 // cache pages, tokens, heads, dimensions.
 func (w *Weight) Shape() []int64 {
 	var dims []int64
-	for _, axis := range []byte("epnthkd") {
+	for _, axis := range []byte("uepnthkd") {
 		if n, ok := w.ext[axis]; ok {
 			dims = append(dims, n)
 		}

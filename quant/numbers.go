@@ -2,8 +2,10 @@ package quant
 
 import (
 	"cmp"
+	"encoding/binary"
 	"errors"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -22,9 +24,9 @@ func numbers(name, about, typ string) *Format {
 		anyCodes: true,
 		numbers:  true,
 		arrays: func(p Params) []array {
-			order := "n | k"
-			if p.Batch {
-				order = "e | n | k"
+			order := ggufLead(p) + " k"
+			if p.Transposed {
+				order = "e | k | n"
 			}
 			return []array{dense(values, ".weight", p.Type, order, bitsOf(p.Type))}
 		},
@@ -59,7 +61,7 @@ func (w *Weight) planNumbers(out *Weight) (*Plan, error) {
 	if w.Format.numbers {
 		return nil, f.refuse("the weight has numbers already")
 	}
-	if p.Flat || !w.has(scales) && !w.has(superScales) {
+	if p.Flat || !w.has(scales) && !w.has(superScales) && p.ScaleAxes != unscaled {
 		return nil, f.refuse("codes without scales, or of a matrix whose shape is not known")
 	}
 	if p.Sidecar.Rows > 0 && p.Sidecar.Numbers == "" {
@@ -71,9 +73,11 @@ func (w *Weight) planNumbers(out *Weight) (*Plan, error) {
 			out.Params.Type = "F64"
 		}
 	}
+	// Transformers has experts as [E, in, out]; the numbers themselves lie as their codes do.
+	out.Params.Transposed = strings.HasPrefix(w.Format.suffix, "_") && f != floats
 	a := f.arrays(out.Params)[0]
-	if strings.HasPrefix(w.Format.suffix, "_") {
-		a.suffix = "" // the codes' name is the matrix's name with a suffix
+	if suffix := w.arrays[0].suffix; suffix == "" || strings.HasPrefix(suffix, "_") {
+		a.suffix = "" // the codes' name is the matrix's name with a suffix, or that name
 	}
 	out.ext = maps.Clone(w.ext)
 	if p.Sidecar.Rows > 0 {
@@ -100,16 +104,18 @@ var plain = &Format{Name: "numbers", anyCodes: true}
 
 // plainArrays returns the arrays of a weight in plain order.
 func plainArrays(w *Weight) (out []array) {
-	lead := "n "
-	if w.Params.Batch {
-		lead = "e n "
-	}
+	straight := w.Params
+	straight.Head = 0
+	lead := strings.ReplaceAll(ggufLead(straight), "|", " ")
 	add := func(r role, order string) {
 		if w.has(r) && (r != zeros || w.Params.Zeros) {
 			bits := w.bits(r)
 			pitch := int64(2)
 			for pitch < bits {
 				pitch *= 2
+			}
+			if r == gridIndex || r == signIndex {
+				pitch = 32 // of an index
 			}
 			a := array{unwritten + r.String(), "U8", order, pitch, []slot{{role: r, order: order, pitch: pitch, bits: bits}}}
 			if r == codes {
@@ -119,9 +125,21 @@ func plainArrays(w *Weight) (out []array) {
 		}
 	}
 	add(codes, lead+"k")
+	add(gridIndex, lead+"j")
+	add(signIndex, lead+"q")
+	if w.Params.Blocks == "IQ1_S" {
+		add(deltas, lead+"g")
+	} else {
+		add(deltas, lead+"q")
+	}
 	ofGroups := lead + "g"
-	if w.Params.Sidecar.ByColumn {
+	switch {
+	case w.Params.Sidecar.ByColumn:
 		ofGroups = "k"
+	case w.Format == fp8:
+		ofGroups = w.Params.scaleOrder()
+	case w.Format == llmInt8:
+		ofGroups = "n"
 	}
 	for _, r := range []role{scales, zeros, mins, floatZeros} {
 		add(r, ofGroups)
@@ -134,6 +152,7 @@ func plainArrays(w *Weight) (out []array) {
 	add(superScales, lead+"s")
 	add(superMins, lead+"s")
 	add(tensorScale, "")
+	add(tensorDivisor, "")
 	add(groups, "k")
 	return out
 }
@@ -152,7 +171,12 @@ func (p *Plan) runNumbers(s *tensor.Stream, src Memory, at int64) (dst Memory, e
 		return nil, err
 	}
 	dst = Memory{t.Name: out}
-	if err = c.run(out, dtypeOf(t.Type)); err != nil {
+	if p.To.Params.Transposed {
+		err = c.runTransposed(out, dtypeOf(t.Type))
+	} else {
+		err = c.run(out, dtypeOf(t.Type))
+	}
+	if err != nil {
 		return nil, errors.Join(err, dst.Release())
 	}
 	return dst, nil
@@ -214,17 +238,48 @@ func one[T layout.Element](c *computation, n T) *tensor.Tensor {
 	return c.keep(tensor.FromSlice(c.stream, []T{n}, 1))
 }
 
+// runTransposed computes numbers in an order with n innermost.
+func (c *computation) runTransposed(dst *tensor.Tensor, to layout.DType) error {
+	ext := c.weight.ext
+	e, rows, k := ext[axisE], ext[axisN], ext[axisK]
+	x := c.keep(tensor.Empty(c.stream, layout.Uint8, dst.Count()))
+	if c.err != nil {
+		return c.err
+	}
+	if err := c.run(x, to); err != nil {
+		return err
+	}
+	view := func(of *tensor.Tensor, strides ...int64) *tensor.Tensor {
+		l, err := layout.Strided([]int64{e, rows, k}, strides, 0)
+		if err != nil {
+			return c.keep(nil, err)
+		}
+		return c.keep(tensor.BorrowBuffer(c.stream, of.Buffer(), to, l))
+	}
+	from, out := view(x, rows*k, k, 1), view(dst, rows*k, 1, rows)
+	if c.err != nil {
+		return c.err
+	}
+	return out.CopyFrom(from)
+}
+
 func (c *computation) run(dst *tensor.Tensor, to layout.DType) error {
 	p, ext := c.weight.Params, c.weight.ext
 	rows, k := ext[axisN], ext[axisK]
 	if p.Batch {
 		rows *= ext[axisE]
 	}
+	if p.Rank == 4 {
+		rows *= ext[axisU]
+	}
 	if rows == 0 || k == 0 {
 		return nil
 	}
-	if p.Sidecar.Rows > 0 {
+	switch {
+	case p.Sidecar.Rows > 0:
 		return c.runColumns(dst, to, p.Sidecar.Rows, k)
+	case p.Table == gridTable:
+		return c.runGrid(dst, to, rows, k)
 	}
 	g, blocks := max(1, ext[axisG]), tensor.Blocks{Axis: 1, Size: cmp.Or(p.Group, k)}
 	scale, least := c.scale(rows, g), c.least(rows, g)
@@ -345,6 +400,8 @@ func (c *computation) scale(rows, g int64) *tensor.Tensor {
 	switch {
 	case p.Sidecar.Nested:
 		return c.nested(rows, g)
+	case p.Table == "e4m3" || p.Table == "e5m2":
+		return c.ofFloats8(rows, g)
 	case !c.weight.has(scales):
 		return c.of(superScales, layout.Float16, rows, s)
 	case c.weight.has(superScales):
@@ -356,6 +413,12 @@ func (c *computation) scale(rows, g int64) *tensor.Tensor {
 		return c.shaped(c.scaled(x, c.of(superScales, layout.Float16, rows, s, 1), zero), rows, g)
 	}
 	x := c.of(scales, scaleType(p.Scale), rows, g)
+	if p.Table == "of 127" {
+		return c.divided(x, one(c, float32(127)))
+	}
+	if c.weight.has(tensorDivisor) {
+		return c.divided(x, c.of(tensorDivisor, layout.Float32, 1))
+	}
 	if c.weight.has(tensorScale) {
 		return c.scaled(x, c.of(tensorScale, layout.Float32, 1), nil)
 	}
@@ -365,11 +428,53 @@ func (c *computation) scale(rows, g int64) *tensor.Tensor {
 // least returns the number added or subtracted for each group, nil if there is none.
 func (c *computation) least(rows, g int64) *tensor.Tensor {
 	if !c.weight.has(superMins) {
-		return c.of(mins, layout.Float16, rows, g)
+		return c.of(mins, dtypeOf(c.weight.Params.Scale), rows, g)
 	}
 	s := c.weight.ext[axisS]
 	x := c.of(mins, wholeOf(c.weight.bits(mins), false), rows, s, g/s)
 	return c.shaped(c.scaled(x, c.of(superMins, layout.Float16, rows, s, 1), nil), rows, g)
+}
+
+// ofFloats8 returns FP8's scales for each row and group of k: rows that share one have copies.
+func (c *computation) ofFloats8(rows, g int64) *tensor.Tensor {
+	p := c.weight.Params
+	of := func(dims ...int64) *tensor.Tensor { return c.of(scales, scaleType(p.Scale), dims...) }
+	switch p.scaleOrder() {
+	case unscaled:
+		return one(c, float32(1))
+	case "":
+		return of(1)
+	case "r g":
+		index := make([]int32, rows)
+		for i := range index {
+			index[i] = int32(int64(i) / p.Rows)
+		}
+		x, at := of(c.weight.ext[axisR], g), c.keep(tensor.FromSlice(c.stream, index, rows))
+		if c.err != nil {
+			return nil
+		}
+		return c.keep(x.Gather(0, at, layout.OutOfRangeError))
+	}
+	return of(rows, g)
+}
+
+// divided returns scales divided by a number. Division is not a device's operation: the host
+// divides the scales.
+func (c *computation) divided(x, by *tensor.Tensor) *tensor.Tensor {
+	x = c.rounded(x, layout.Float32)
+	if c.err != nil {
+		return nil
+	}
+	b, err := x.Bytes()
+	d, e := by.Bytes()
+	if c.keep(nil, errors.Join(err, e)); c.err != nil {
+		return nil
+	}
+	all, of := make([]float32, len(b)/4), math.Float32frombits(binary.LittleEndian.Uint32(d))
+	for i := range all {
+		all[i] = math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:])) / of
+	}
+	return c.keep(tensor.FromSlice(c.stream, all, x.Shape()...))
 }
 
 func (c *computation) shaped(x *tensor.Tensor, dims ...int64) *tensor.Tensor {
@@ -408,6 +513,8 @@ func (p Params) zero(hasMins bool) int64 {
 	switch {
 	case p.Table == "ternary":
 		return 1
+	case p.Table == "of 127":
+		return 128
 	case p.Table != "" || p.Signed || hasMins:
 		return 0
 	}
@@ -416,8 +523,13 @@ func (p Params) zero(hasMins bool) int64 {
 
 // codeType is the type of codes in plain order.
 func (p Params) codeType() layout.DType {
-	if p.Table == "e2m1" {
+	switch p.Table {
+	case "e2m1":
 		return layout.Float4E2M1
+	case "e4m3":
+		return layout.Float8E4M3FN
+	case "e5m2":
+		return layout.Float8E5M2
 	}
 	return wholeOf(p.Bits, p.Signed)
 }

@@ -127,10 +127,16 @@ var compressedTensors = &Format{
 			words, within := word(axisN, p.Bits)
 			out = append(out, dense(zeros, ".weight_zero_point", "I32", words+" | g "+within, p.Bits))
 		}
+		if p.Sorted {
+			out = append(out, dense(groups, ".weight_g_idx", "I32", "k", 32))
+		}
 		return append(out, dense(shape, ".weight_shape", "I64", "x%2", 64))
 	},
 	said: readShape,
 	accept: func(f *Format, p Params, ext extents) (Params, error) {
+		if p.Sorted && p.Group == 0 {
+			p.Sorted = false
+		}
 		if p.Zeros && 32%p.Bits != 0 {
 			return p, f.refuse("zero points of %d bits, which cross words", p.Bits)
 		}
@@ -138,8 +144,10 @@ var compressedTensors = &Format{
 	},
 }
 
-// readShape reads the shape of a compressed tensor, whose rows may end in padding.
+// readShape reads the shape of a compressed tensor, whose rows may end in padding, and whether
+// its columns are of groups in any order.
 func readShape(s *sayings, p Params) (Params, error) {
+	_, p.Sorted = s.lookup(joined(s.weight.Name, ".weight_g_idx"))
 	if _, ok := s.find(".weight_shape"); !ok {
 		return p, nil
 	}

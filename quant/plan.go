@@ -26,8 +26,12 @@ type Plan struct {
 	// nothing is computed.
 	plain *Plan
 	// of is the plan that this one is a piece of; nil: none.
-	of   *Plan
-	back back
+	of *Plan
+	// adapt is what changes between plain and the target; nil: nothing.
+	adapt *adaption
+	// carry is the view that is converted; nil: the plan is of a weight.
+	carry *carrying
+	back  back
 }
 
 // fill is an array whose numbers the source does not have.
@@ -52,6 +56,9 @@ func (w *Weight) Plan(to *Format) (*Plan, error) {
 	if w.Format.numbers && !to.numbers && to.blocks == "" {
 		return nil, to.refuse("the weight has numbers, no codes; numbers become %s, %s and %s", q40.Name, q80.Name, mxfp4.Name)
 	}
+	if (w.Format.onlyNumbers || w.Params.Table == gridTable || w.Params.Sidecar.Outputs > 0 || w.Params.Rank == 1 && to != gguf) && !to.numbers {
+		return nil, to.refuse("only %s has these codes and scales; they become numbers (%s)", w.Format.Name, floats.Name)
+	}
 	if w.Params.Sidecar.Nested && !to.numbers {
 		return nil, to.refuse("the weight's scales are codes, which have scales themselves; %s has its numbers", floats.Name)
 	}
@@ -63,9 +70,12 @@ func (w *Weight) Plan(to *Format) (*Plan, error) {
 	}
 	have := w.Params
 	have.ZeroLess = false // only gptq-v1 keeps it
+	if to.written() == gguf {
+		have.Head = w.Heads
+	}
 	params, err := to.accept(to, have, w.ext)
 	if err != nil {
-		return nil, err
+		return w.planAdapted(to, err)
 	}
 	params.Signed, params.Sidecar = params.Signed && to.signs, sidecar{}
 	out := &Weight{Name: w.Name, Format: to.written(), Params: params}
@@ -185,6 +195,9 @@ func (p *Plan) add(a array) error {
 		return err
 	}
 	r := a.slots[0].role
+	if w.Format == gguf && out.Format == gguf {
+		a.suffix = w.arrays[index].suffix
+	}
 	if have := w.suffix(r); have != "" && out.Format.keepsName(r, have) {
 		a.suffix = have
 	}

@@ -24,7 +24,7 @@ func quantised(name, about, blocks string) *Format {
 		unread: "it is what numbers become; blocks of GGUF's are read as gguf",
 		accept: func(f *Format, p Params, ext extents) (Params, error) {
 			q := ggufBlocks()[blocks].params
-			q.Blocks, q.Batch = blocks, p.Batch
+			q.Blocks, q.Batch, q.Head = blocks, p.Batch, p.Head
 			if p.Type == "" {
 				return q, f.refuse("the weight has codes; it is made of numbers (--from float)")
 			}
@@ -77,7 +77,12 @@ func (p *Plan) runBlocks(s *tensor.Stream, src Memory) (dst Memory, err error) {
 	if err != nil {
 		return nil, err
 	}
-	x, err := tensor.BorrowBuffer(s, src[from.Tensors[0].Name].Buffer(), dtypeOf(from.Params.Type), l)
+	all, err := p.together(s, src)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, all.Release()) }()
+	x, err := tensor.BorrowBuffer(s, all.Buffer(), dtypeOf(from.Params.Type), l)
 	if err != nil {
 		return nil, err
 	}
@@ -90,4 +95,35 @@ func (p *Plan) runBlocks(s *tensor.Stream, src Memory) (dst Memory, err error) {
 	found := Memory{p.plain.From.Tensors[0].Name: codes, p.plain.From.Tensors[1].Name: scales}
 	defer func() { err = errors.Join(err, found.Release()) }()
 	return p.plain.Run(s, found)
+}
+
+// together returns the bytes of From's tensors one after the other: of several experts.
+func (p *Plan) together(s *tensor.Stream, src Memory) (all *tensor.Tensor, err error) {
+	if len(p.From.Tensors) == 1 {
+		return src[p.From.Tensors[0].Name].Alias()
+	}
+	total := int64(0)
+	for _, t := range p.From.Tensors {
+		total += src[t.Name].Count()
+	}
+	if all, err = tensor.Empty(s, layout.Uint8, total); err != nil {
+		return nil, err
+	}
+	at := int64(0)
+	for _, t := range p.From.Tensors {
+		one := src[t.Name]
+		l, err := layout.Strided([]int64{one.Count()}, []int64{1}, at)
+		if err != nil {
+			return nil, errors.Join(err, all.Release())
+		}
+		part, err := tensor.BorrowBuffer(s, all.Buffer(), layout.Uint8, l)
+		if err == nil {
+			err = errors.Join(part.CopyFrom(one), part.Release())
+		}
+		if err != nil {
+			return nil, errors.Join(err, all.Release())
+		}
+		at += one.Count()
+	}
+	return all, nil
 }

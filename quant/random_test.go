@@ -49,7 +49,7 @@ func randomWeight(t *testing.T, rng *rand.Rand) (*Weight, map[string][]byte) {
 	}
 	var all []Tensor
 	for i, x := range tensorsIf(f, p, ext) {
-		if a := f.arrays(p)[i]; a.has(zeros) && !p.Zeros || a.has(scales) && !a.has(codes) && p.Scale == "" || x.Type == "" {
+		if a := f.arrays(p)[i]; a.has(zeros) && !p.Zeros || a.has(scales) && !a.has(codes) && !a.has(superScales) && p.Scale == "" || x.Type == "" {
 			continue
 		}
 		all = append(all, x)
@@ -135,6 +135,9 @@ func padded(w *Weight, f *Format) bool {
 	if f == matMulNBits && w.Params.Group > 0 && w.ext[axisK]%w.Params.Group != 0 {
 		return true
 	}
+	if f == compressedTensors && w.ext[axisK]*w.Params.Bits%32 != 0 { // weight_shape says it, which is not read here
+		return true
+	}
 	return f == tiles128x4 || (f == tritonBlackwell || f == tritonHopper) && (w.ext[axisN]%128 != 0 || w.ext[axisK]%4 != 0)
 }
 
@@ -147,6 +150,9 @@ func reopened(t *testing.T, s *tensor.Stream, w *Weight, data map[string][]byte,
 		var e *layout.Error
 		require.True(t, errors.As(err, &e), what)
 		require.NotEmpty(t, e.Msg)
+		return nil, nil
+	}
+	if plan.adapt != nil { // which does not come back
 		return nil, nil
 	}
 	src := upload(t, s, data)

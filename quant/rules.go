@@ -53,13 +53,18 @@ var beside = sync.OnceValue(func() (all []string) {
 			}
 		}
 	}
-	return append(all, ".weight_g_idx", ".perm")
+	return append(all, ".perm", ".pre_quant_scale")
 })
 
 // scaleRule refuses scales of a type that is not numeric, or that does not match the codes.
 func (p Params) scaleRule(f *Format, t Tensor) error {
 	wanted := []string{"F16", "BF16"}
-	if f == packed || f == hqq {
+	switch f {
+	case fp8:
+		wanted = append(wanted, "F32", "F8_E8M0")
+	case mlx, compressedInt8:
+		wanted = append(wanted, "F32")
+	case packed, hqq:
 		wanted = append(wanted, "F32")
 		switch {
 		case p.Table == "e2m1":

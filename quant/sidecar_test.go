@@ -134,7 +134,7 @@ func TestSaidRefused(t *testing.T) {
 		"at most 65536 bytes":     nested(4, 64, strings.Repeat(" ", 1<<16+1)),
 		"a matrix is wanted":      changed("[4,64]", "[4,64,1]"),
 		"of shape [0,64]":         changed("[4,64]", "[0,64]"),
-		"cross rows of 96":        changed("[4,64]", "[4,96]"),
+		"the last of which is":    changed("[4,64]", "[5,96]"),
 		"is no U8 of n k/2":       changed("[4,64]", "[2147483648,2147483648]"),
 		"is no U8 of n g":         append(nested(4, 64, state)[:1], append([]Tensor{{"w.weight.absmax", "U8", []int64{5}, nil}}, nested(4, 64, state)[2:]...)...),
 		"blocks of 48":            changed("64", "48"),

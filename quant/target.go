@@ -22,7 +22,10 @@ func (p *Plan) Target(w *Weight) *Weight {
 // Kind identifies everything that plans of the weight depend on except its name: two
 // weights of one kind have the same plans, apart from names.
 func (w *Weight) Kind() string {
-	key := fmt.Sprint(w.Format.Name, w.Params, w.ext, w.unordered, len(w.Sidecars))
+	key := fmt.Sprint(w.Format.Name, w.Params, w.ext, w.unordered, w.Heads, w.offset, len(w.Sidecars))
+	if w.Partial {
+		key += w.Name // which tensors it has parts of is in its arrays
+	}
 	for i, t := range w.Tensors {
 		key += fmt.Sprint(" ", w.arrays[i].suffix, t.Type, t.Dims)
 	}

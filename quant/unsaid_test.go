@@ -103,9 +103,9 @@ func TestBugGroupsGuessed(t *testing.T) {
 	w, err := open(0)
 	require.NoError(t, err)
 	assert.EqualValues(t, 32, w.Params.Group)
-	_, p, err := Describe(json.RawMessage(`{"quantization_config":{"quant_method":"packed","bits":4,"group_size":-1}}`))
+	d, err := Describe(json.RawMessage(`{"quantization_config":{"quant_method":"packed","bits":4,"group_size":-1}}`), nil)
 	require.NoError(t, err)
-	assert.EqualValues(t, -1, p.GroupHint)
+	assert.EqualValues(t, -1, d.Params.GroupHint)
 }
 
 // TestBugRulesOfSources: rules held for what is written alone: tiles that a shape does not have, scales that
@@ -125,7 +125,6 @@ func TestBugRulesOfSources(t *testing.T) {
 		"of type I16; scales are of [F16 BF16]":         {gptq, four, []Tensor{tensorOf("w.qweight", "I32", 16, 64), tensorOf("w.scales", "I16", 4, 64)}},
 		"of type U8; scales are of [F16 BF16 F32]":      {packed, four, []Tensor{tensorOf("w.weight", "U8", 8, 64), tensorOf("w.scales", "U8", 8, 4)}},
 		"codes with a sign, and zero points":            {packed, p, []Tensor{tensorOf("w.weight", "I8", 8, 64), tensorOf("w.scales", "F16", 8, 2), tensorOf("w.zeros", "U8", 8, 2)}},
-		`"w.weight_g_idx" beside the weight`:            {compressedTensors, four, []Tensor{tensorOf("w.weight_packed", "I32", 8, 8), tensorOf("w.weight_scale", "F16", 8, 2), tensorOf("w.weight_g_idx", "I32", 64)}},
 		`"w.qzeros" beside the weight`:                  {machete, p, []Tensor{tensorOf("w.qweight", "I32", 8, 128), tensorOf("w.scales", "F16", 2, 128), tensorOf("w.qzeros", "I32", 2, 16)}},
 		"weight_scale and weight_scale_2":               {nvfp4, p, []Tensor{tensorOf("w.weight", "U8", 8, 64), tensorOf("w.weight_scale", "F8_E4M3", 8, 8)}},
 		"it can be written, not read":                   {tiles128x4, p, []Tensor{tensorOf("w.weight_scale", "U8", 512)}},

@@ -69,9 +69,10 @@ func convert(t *testing.T, s *tensor.Stream, dir string) {
 	files, err := filepath.Glob(filepath.Join(dir, "source.*"))
 	require.NoError(t, err)
 	c := open(t, files[0])
-	config, p, err := quant.Describe(c.Config)
+	d, err := quant.Describe(c.Config, nil)
 	require.NoError(t, err)
-	if config == nil {
+	p := d.Params
+	if d.Format == nil {
 		p = quant.Params{Group: -1}
 		if a.From == "hqq" || a.From == "packed" { // whose codes alone do not say it
 			p.Bits = cmp.Or(a.Bits, 4)

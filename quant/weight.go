@@ -29,6 +29,20 @@ type Weight struct {
 	Tensors  []Tensor
 	Sidecars []Tensor // small tensors with properties of the weight, read with it
 
+	// Beside are tensors under the weight's name that are not its own, and whose effect on its
+	// numbers is not known.
+	Beside []Tensor
+
+	// Heads, if not 0, is the number of rows of an attention head that GGUF stores in another
+	// order (see Head).
+	Heads int64
+	// Partial: the weight is a part of its tensors, or several other weights (see Parts, Stack).
+	Partial bool
+
+	whole   string // this weight has every second row of that one, from first on
+	first   int64
+	experts []string // the weights that this one consists of
+
 	offset float32 // of scales that are codes
 	// unordered: the groups of k are in no order. It is unknown for a weight whose tensors
 	// have no content.
@@ -106,7 +120,11 @@ func (f *Format) open(p Params, first Tensor, lookup func(string) (Tensor, bool)
 	if err := w.rules(lookup); err != nil {
 		return nil, err
 	}
-	return w, w.readOrder()
+	err = w.readOrder()
+	if i := slices.IndexFunc(w.arrays, func(a array) bool { return a.has(groups) }); f == compressedTensors && (i < 0 || w.Tensors[i].Content != nil) {
+		w.Params.Sorted = w.unordered
+	}
+	return w, err
 }
 
 // discover completes the parameters from the tensors that are present: whether there are
@@ -116,7 +134,7 @@ func (w *Weight) discover(names map[role]string, lookup func(string) (Tensor, bo
 	if err := w.collect(names, lookup); err != nil {
 		return err
 	}
-	w.Params.Zeros, w.Params.Sorted = w.has(zeros), w.has(sorting)
+	w.Params.Zeros, w.Params.Sorted = w.has(zeros), w.has(sorting) || w.Format == compressedTensors && w.has(groups)
 	if w.Params.Group >= 0 {
 		return nil
 	}
@@ -198,7 +216,10 @@ func (w *Weight) collect(names map[role]string, lookup func(string) (Tensor, boo
 	for i := range arrays {
 		a := arrays[i]
 		suffix, ok := names[a.slots[0].role]
-		if !ok {
+		switch {
+		case i == 0:
+			suffix = names[codes] // also of blocks, which begin with something else
+		case !ok:
 			suffix = a.suffix
 		}
 		a.suffix = suffix
@@ -247,56 +268,16 @@ func (e extents) group(p Params) {
 	default:
 		e[axisG] = (k + p.Group - 1) / p.Group
 	}
+	if p.Rows > 0 {
+		e[axisR] = (e[axisN] + p.Rows - 1) / p.Rows
+	}
+	if g, ok := gridTypes[p.Blocks]; ok {
+		e[axisJ], e[axisQ] = k/g.size, k/8
+	}
 	e[axisS] = (k + superBlock - 1) / superBlock
 	if p.Sidecar.Nested {
 		e[axisB] = (e[axisN]*e[axisG] + nestedBlock - 1) / nestedBlock
 	}
-}
-
-// Find opens a file's weights of a format, in the order of its tensors. rest are the
-// tensors that do not belong to them. If p and the tensors do not determine a weight, the
-// error is ErrUnsaid.
-func Find(f *Format, p Params, tensors []Tensor) (weights []*Weight, rest []Tensor, err error) {
-	return FindBy(f, func(_, _ string) (Params, bool) { return p, true }, tensors)
-}
-
-// FindBy is Find for weights with different parameters: params returns the parameters for a
-// weight with the given name and tensor of codes, or false if it is not a weight.
-func FindBy(f *Format, params func(codes, name string) (Params, bool), tensors []Tensor) (weights []*Weight, rest []Tensor, err error) {
-	byName := make(map[string]Tensor, len(tensors))
-	for _, t := range tensors {
-		byName[t.Name] = t
-	}
-	lookup := func(name string) (Tensor, bool) {
-		t, ok := byName[name]
-		return t, ok
-	}
-	used := map[string]bool{}
-	for _, t := range tensors {
-		names, ok := f.naming(t.Name, lookup)
-		if !ok {
-			continue
-		}
-		prefix, _ := suffixed(t.Name, names[codes])
-		p, ok := params(t.Name, prefix)
-		if !ok || !f.has(p, t) {
-			continue
-		}
-		w, err := openNamed(f, p, t.Name, lookup)
-		if err != nil {
-			return nil, nil, err
-		}
-		weights = append(weights, w)
-		for _, t := range slices.Concat(w.Tensors, w.Sidecars) {
-			used[t.Name] = true
-		}
-	}
-	for _, t := range tensors {
-		if !used[t.Name] {
-			rest = append(rest, t)
-		}
-	}
-	return weights, rest, nil
 }
 
 // has reports whether a tensor with the name of codes can hold codes: one of another type

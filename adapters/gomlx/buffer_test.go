@@ -142,7 +142,7 @@ func TestTransfersOnce(t *testing.T) {
 		require.NoError(t, err)
 		flats(t, out)
 	}
-	require.Equal(t, Stats{Fallback: 3, ToHost: 16}, b.Stats())
+	require.Equal(t, Stats{Fallback: 3, ToHost: 16, Operations: map[string]int64{"Add": 3}}, b.Stats())
 }
 
 func TestNewOn(t *testing.T) {

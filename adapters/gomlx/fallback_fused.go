@@ -1,31 +1,13 @@
 package gomlx
 
-import "github.com/gomlx/compute"
+import (
+	"github.com/gomlx/compute"
+	"github.com/restride/restride/adapters/gomlx/internal/core"
+)
 
-// The fused operations, some of whose operands are optional or are in their options.
+// The operations of the Go backend that have operands within their options.
 
-func (f *function) FusedSoftmax(x compute.Value, axis int) (compute.Value, error) {
-	return f.unary("FusedSoftmax", func(g compute.Function, x compute.Value) (compute.Value, error) { return g.FusedSoftmax(x, axis) }, x)
-}
-
-func (f *function) FusedGelu(x compute.Value, exact bool) (compute.Value, error) {
-	return f.unary("FusedGelu", func(g compute.Function, x compute.Value) (compute.Value, error) { return g.FusedGelu(x, exact) }, x)
-}
-
-func (f *function) FusedLayerNorm(x compute.Value, axes []int, epsilon float64, gamma, beta compute.Value) (compute.Value, error) {
-	keep(&axes)
-	return f.oneResult("FusedLayerNorm", func(g compute.Function, in []compute.Value) (compute.Value, error) {
-		return g.FusedLayerNorm(in[0], axes, epsilon, in[1], in[2])
-	}, x, gamma, beta)
-}
-
-func (f *function) FusedDense(x, weight, bias compute.Value, options compute.DenseConfig) (compute.Value, error) {
-	return f.oneResult("FusedDense", func(g compute.Function, in []compute.Value) (compute.Value, error) {
-		return g.FusedDense(in[0], in[1], in[2], options)
-	}, x, weight, bias)
-}
-
-// copied is keep for options.
+// copied copies options: the caller may change them.
 func copied[T any](options *T) *T {
 	if options == nil {
 		return nil
@@ -35,8 +17,8 @@ func copied[T any](options *T) *T {
 }
 
 // attention returns the operands of attention, including those in its options.
-func attention(query, key, value compute.Value, options *compute.ScaledDotProductAttentionConfig) []compute.Value {
-	in := []compute.Value{query, key, value}
+func attention(query, key, value compute.Value, options *compute.ScaledDotProductAttentionConfig) []core.Value {
+	in := []core.Value{query, key, value}
 	if options != nil {
 		in = append(in, options.QuerySeqLen, options.KeyValueSeqLen, options.Bias, options.Mask)
 	}
@@ -44,7 +26,7 @@ func attention(query, key, value compute.Value, options *compute.ScaledDotProduc
 }
 
 // attentionOptions returns the options with another function's operands.
-func attentionOptions(options *compute.ScaledDotProductAttentionConfig, in []compute.Value) *compute.ScaledDotProductAttentionConfig {
+func attentionOptions(options *compute.ScaledDotProductAttentionConfig, in []core.Value) *compute.ScaledDotProductAttentionConfig {
 	if options == nil {
 		return nil
 	}
@@ -55,8 +37,8 @@ func attentionOptions(options *compute.ScaledDotProductAttentionConfig, in []com
 
 func (f *function) FusedScaledDotProductAttention(query, key, value compute.Value, axes compute.AttentionAxesLayout, options *compute.ScaledDotProductAttentionConfig) (compute.Value, []compute.Value, error) {
 	options = copied(options)
-	v, err := f.several("FusedScaledDotProductAttention", func(g compute.Function, in []compute.Value) ([]compute.Value, error) {
-		output, states, err := g.FusedScaledDotProductAttention(in[0], in[1], in[2], axes, attentionOptions(options, in))
+	v, err := f.many("FusedScaledDotProductAttention", func(to *computation, in []core.Value) ([]compute.Value, error) {
+		output, states, err := to.FusedScaledDotProductAttention(in[0], in[1], in[2], axes, attentionOptions(options, in))
 		return append([]compute.Value{output}, states...), err
 	}, attention(query, key, value, options)...)
 	if err != nil {
@@ -69,22 +51,22 @@ func (f *function) FusedScaledDotProductAttentionVJP(query, key, value compute.V
 	options = copied(options)
 	in := attention(query, key, value, options)
 	n := len(in)
-	in = append(append(in, output, dOutput), states...)
-	return f.threeResults("FusedScaledDotProductAttentionVJP", func(g compute.Function, in []compute.Value) (a, b, c compute.Value, err error) {
-		return g.FusedScaledDotProductAttentionVJP(in[0], in[1], in[2], axes, attentionOptions(options, in), in[n], in[n+2:], in[n+1])
+	in = core.Values(states, append(in, output, dOutput)...)
+	return f.three("FusedScaledDotProductAttentionVJP", func(to *computation, in []core.Value) (a, b, c compute.Value, err error) {
+		return to.FusedScaledDotProductAttentionVJP(in[0], in[1], in[2], axes, attentionOptions(options, in), in[n], core.Cast[compute.Value](in[n+2:]), in[n+1])
 	}, in...)
 }
 
-// quantized returns the operands in a quantization.
-func quantized(q *compute.Quantization) []compute.Value {
+// quantized appends the operands in a quantization.
+func quantized(q *compute.Quantization, operands ...core.Value) []core.Value {
 	if q == nil {
-		return nil
+		return operands
 	}
-	return []compute.Value{q.Scale, q.ZeroPoint}
+	return append(operands, q.Scale, q.ZeroPoint)
 }
 
 // requantized returns a quantization with another function's operands, the last of in.
-func requantized(q *compute.Quantization, in []compute.Value) *compute.Quantization {
+func requantized(q *compute.Quantization, in []core.Value) *compute.Quantization {
 	if q == nil {
 		return nil
 	}
@@ -95,20 +77,20 @@ func requantized(q *compute.Quantization, in []compute.Value) *compute.Quantizat
 
 func (f *function) QuantizedEmbeddingLookup(data, indices compute.Value, q *compute.Quantization) (compute.Value, error) {
 	q = copied(q)
-	return f.oneResult("QuantizedEmbeddingLookup", func(g compute.Function, in []compute.Value) (compute.Value, error) {
-		return g.QuantizedEmbeddingLookup(in[0], in[1], requantized(q, in))
-	}, append([]compute.Value{data, indices}, quantized(q)...)...)
+	return f.one("QuantizedEmbeddingLookup", func(to *computation, in []core.Value) (compute.Value, error) {
+		return to.QuantizedEmbeddingLookup(in[0], in[1], requantized(q, in))
+	}, quantized(q, data, indices)...)
 }
 
 func (f *function) FusedQuantizedDense(x, weights, bias compute.Value, q *compute.Quantization, activation compute.ActivationType) (compute.Value, error) {
 	q = copied(q)
-	return f.oneResult("FusedQuantizedDense", func(g compute.Function, in []compute.Value) (compute.Value, error) {
-		return g.FusedQuantizedDense(in[0], in[1], in[2], requantized(q, in), activation)
-	}, append([]compute.Value{x, weights, bias}, quantized(q)...)...)
+	return f.one("FusedQuantizedDense", func(to *computation, in []core.Value) (compute.Value, error) {
+		return to.FusedQuantizedDense(in[0], in[1], in[2], requantized(q, in), activation)
+	}, quantized(q, x, weights, bias)...)
 }
 
 func (f *function) FusedAttentionQKVProjection(x, wQKV, biasQ, biasK, biasV compute.Value, queryDim, keyValueDim int) (query, key, value compute.Value, err error) {
-	return f.threeResults("FusedAttentionQKVProjection", func(g compute.Function, in []compute.Value) (a, b, c compute.Value, err error) {
-		return g.FusedAttentionQKVProjection(in[0], in[1], in[2], in[3], in[4], queryDim, keyValueDim)
+	return f.three("FusedAttentionQKVProjection", func(to *computation, in []core.Value) (a, b, c compute.Value, err error) {
+		return to.FusedAttentionQKVProjection(in[0], in[1], in[2], in[3], in[4], queryDim, keyValueDim)
 	}, x, wQKV, biasQ, biasK, biasV)
 }

@@ -128,7 +128,8 @@ func beside(t testing.TB, b *Backend, g compute.Backend, c measured, n int) (her
 	return took[0][3], took[1][3]
 }
 
-// TestFigures writes the table of bench/results/gomlx.md:
+// TestFigures writes the first table of bench/results/gomlx.md; the test of that name in
+// backends adds the second:
 //
 //	go test -run Figures . -figures ../../bench/results/gomlx.md
 func TestFigures(t *testing.T) {
@@ -144,7 +145,9 @@ func TestFigures(t *testing.T) {
 	var text strings.Builder
 	fmt.Fprintf(&text, `# GoMLX on Restride, beside its Go backend
 
-The time of an execution with the Go backend divided by that with [adapters/gomlx](../../adapters/gomlx/README.md) on the cpu device, by bytes of the result; in brackets the adapter's time. Medians of 7 passes in turn, results finalized at once. %s, %d processors, %s, load average %s before. By `+"`go test -run Figures . -figures FILE`"+` in adapters/gomlx.
+## Operations
+
+With github.com/gomlx/compute: the time of an execution with the Go backend divided by that with [adapters/gomlx](../../adapters/gomlx/README.md) on the cpu device, by bytes of the result; in brackets the adapter's time. Medians of 7 passes in turn, results finalized at once. %s, %d processors, %s, load average %s before. By `+"`go test -run Figures . -figures FILE`"+` in adapters/gomlx.
 
 | | 1 KiB | 64 KiB | 1 MiB | 16 MiB | 64 MiB |
 |---|---|---|---|---|---|

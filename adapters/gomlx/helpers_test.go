@@ -19,7 +19,7 @@ import (
 func open(t testing.TB, name string) *Backend {
 	t.Helper()
 	b := fresh(t, name)
-	b.few = 0 // all of the tests' arrays are small
+	b.core.Few = 0 // all of the tests' arrays are small
 	return b
 }
 
@@ -30,7 +30,7 @@ func fresh(t testing.TB, name string) *Backend {
 	kind, _, _ := strings.Cut(name, ":")
 	devicetest.Require(t, kind, err)
 	t.Cleanup(b.Finalize)
-	tensor.CheckLeaks(t, b.stream)
+	tensor.CheckLeaks(t, b.core.Stream)
 	t.Cleanup(func() { // GoMLX leaves buffers to the garbage collector
 		for range 3 {
 			collect()
@@ -123,6 +123,21 @@ func counted(s shapes.Shape) any {
 		flat.Index(i).Set(reflect.ValueOf(shapes.CastAsDType(i, s.DType)))
 	}
 	return flat.Interface()
+}
+
+// called returns x by a function that another one calls.
+func called(t testing.TB, f compute.Function, x compute.Value) compute.Value {
+	t.Helper()
+	s, err := f.Shape(x)
+	require.NoError(t, err)
+	g, err := f.Builder().NewFunction("identity")
+	require.NoError(t, err)
+	y, err := g.Parameter("y", s, nil)
+	require.NoError(t, err)
+	require.NoError(t, g.Return(values{y}, nil))
+	out, err := f.Call(g, x)
+	require.NoError(t, err)
+	return out[0]
 }
 
 // must returns the result of a call that must not fail.

@@ -21,10 +21,10 @@ func TestViewsMoveNothing(t *testing.T) {
 			return values{x, x}
 		})
 		in := buffers(t, b, []shapes.Shape{s}, []any{counted(s)})
-		before := b.stream.Device().Stats()
+		before := b.core.Stream.Device().Stats()
 		out, err := exec.Execute(in, nil, 0)
 		require.NoError(t, err)
-		after := b.stream.Device().Stats()
+		after := b.core.Stream.Device().Stats()
 		require.Equal(t, int64(2), after.Launches-before.Launches, "a copy for each result")
 		got := flats(t, out)
 		require.Equal(t, got[0], got[1])
@@ -47,10 +47,9 @@ func TestTurns(t *testing.T) {
 			z := v(f.Add(v(f.Exp(v(f.Sub(y, y)))), v(f.Abs(y)))) // on the Go backend
 			return values{z, v(f.Concatenate(0, y, y))}
 		})
-		p := exec.(*executable).plan
-		layouts, runs := p.count()
+		layouts, runs, constants := exec.(*executable).Steps()
 		require.Equal(t, []int{2, 2}, []int{layouts, runs})
-		require.Empty(t, p.constants, "which the Go backend makes")
+		require.Zero(t, constants, "which the Go backend makes")
 		for range 3 {
 			out, err := exec.Execute(buffers(t, b, []shapes.Shape{s}, []any{counted(s)}), nil, 0)
 			require.NoError(t, err)
@@ -60,7 +59,7 @@ func TestTurns(t *testing.T) {
 		}
 		stats := b.Stats()
 		require.Equal(t, []int64{6, 6}, []int64{stats.Layout, stats.Fallback})
-		if b.host == nil {
+		if !b.core.Shared() {
 			require.Equal(t, int64(3*2*4*24), stats.ToHost, "the parameter, and y")
 			require.Equal(t, int64(3*4*24), stats.ToDevice, "x")
 		} else {
@@ -72,21 +71,36 @@ func TestTurns(t *testing.T) {
 // Where memory is shared, small arrays stay with the Go backend.
 func TestFewBytes(t *testing.T) {
 	b := open(t, "cpu")
-	b.few = 64
+	b.core.Few = 1 << 20
 	for n, want := range map[int][2]int{3: {0, 1}, 4: {1, 2}} {
-		exec := compile(t, b, []shapes.Shape{float(n, 4)}, func(f compute.Function, in values) values {
+		exec := compile(t, b, []shapes.Shape{float(n, 1<<16)}, func(f compute.Function, in values) values {
 			v := must[compute.Value](t)
 			return values{v(f.Neg(v(f.Transpose(v(f.Abs(in[0])), 1, 0))))}
 		})
-		layouts, runs := exec.(*executable).plan.count()
-		require.Equal(t, want, [2]int{layouts, runs}, "%d bytes", 16*n)
+		layouts, runs, _ := exec.(*executable).Steps()
+		require.Equal(t, want, [2]int{layouts, runs}, "%d bytes", n<<18)
+	}
+}
+
+// Where memory is shared, layout operations that gain less than another execution of the Go
+// backend costs stay with it.
+func TestWhatPays(t *testing.T) {
+	b := open(t, "cpu")
+	b.core.Few = 4096
+	for n, want := range map[int][2]int{40: {0, 1}, 400: {1, 2}} {
+		exec := compile(t, b, []shapes.Shape{float(n, n)}, func(f compute.Function, in values) values {
+			v := must[compute.Value](t)
+			return values{v(f.Neg(v(f.Transpose(v(f.Abs(in[0])), 1, 0)))), in[0]}
+		})
+		layouts, runs, _ := exec.(*executable).Steps()
+		require.Equal(t, want, [2]int{layouts, runs}, "%d by %d", n, n)
 	}
 }
 
 // Planning is not slower if there are many paths to an operand.
 func TestManyPaths(t *testing.T) {
 	b := open(t, "cpu")
-	for _, b.few = range []int64{0, 4096} {
+	for _, b.core.Few = range []int64{0, 4096} {
 		got := run(t, b, []shapes.Shape{float(2)}, []any{[]float32{1, -1}}, func(f compute.Function, in values) values {
 			v := must[compute.Value](t)
 			x := v(f.Neg(in[0]))

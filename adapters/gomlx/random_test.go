@@ -37,8 +37,8 @@ func TestRandom(t *testing.T) {
 				ops = g.ops
 				return g.some()
 			}
-			if b.few = 0; b.host != nil && seed%3 == 0 {
-				b.few = 64
+			if b.core.Few = 0; b.core.Shared() && seed%3 == 0 {
+				b.core.Few = 64
 			}
 			want := run(t, reference, of, data, build)
 			require.Equal(t, want, run(t, b, of, data, build), "seed %d: %v", seed, ops)

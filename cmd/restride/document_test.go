@@ -75,7 +75,11 @@ func prose(text string) string {
 	var out []string
 	for _, p := range strings.Split(strings.TrimSpace(text), "\n\n") {
 		if strings.HasPrefix(p, "  ") {
-			p = "```\n" + strings.ReplaceAll(p[2:], "\n  ", "\n") + "\n```"
+			language := ""
+			if strings.HasPrefix(p, "  restride ") {
+				language = "sh"
+			}
+			p = "```" + language + "\n" + strings.ReplaceAll(p[2:], "\n  ", "\n") + "\n```"
 		} else {
 			p = strings.ReplaceAll(p, "\n", " ")
 		}

@@ -15,7 +15,7 @@ import (
 func newInspect() *cobra.Command {
 	var said said
 	var limits limits
-	var asJSON bool
+	var asJSON, everything bool
 	cmd := &cobra.Command{
 		Use:        "inspect SOURCE",
 		SuggestFor: []string{"show", "info"},
@@ -51,11 +51,12 @@ possible ones are listed, and --from selects one.`,
 			case asJSON:
 				return printJSON(cmd.OutOrStdout(), all)
 			}
-			return all.print(cmd.OutOrStdout())
+			return all.print(cmd.OutOrStdout(), everything)
 		},
 	}
 	said.register(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print it as JSON")
+	cmd.Flags().BoolVar(&everything, "all", false, "list also what the weights cannot become, and why")
 	limits.register(cmd, "the whole command")
 	return cmd
 }
@@ -67,10 +68,18 @@ type inspection struct {
 	SaidBy string          `json:"said_by,omitempty"`
 	// Unsaid is the reason why Format is missing, and MayBe the formats that names and shapes
 	// allow.
-	Unsaid  string            `json:"unsaid,omitempty"`
-	MayBe   []string          `json:"may_be,omitempty"`
-	Weights []inspectedWeight `json:"weights"`
-	Tensors []inspectedTensor `json:"tensors"` // not part of a weight
+	Unsaid string   `json:"unsaid,omitempty"`
+	MayBe  []string `json:"may_be,omitempty"`
+	// Notes are what the source says that restride does not use, or does not read.
+	Notes   []string           `json:"notes,omitempty"`
+	Refused []inspectedRefusal `json:"refused,omitempty"` // weights that cannot be opened
+	Weights []inspectedWeight  `json:"weights"`
+	Tensors []inspectedTensor  `json:"tensors"` // not part of a weight
+}
+
+type inspectedRefusal struct {
+	Name   string `json:"name"`
+	Reason string `json:"reason"`
 }
 
 type inspectedFile struct {
@@ -128,13 +137,17 @@ func inspect(ctx context.Context, c *checkpoint.Checkpoint, said said) (*inspect
 	if err != nil {
 		return nil, err
 	}
-	out.Format, out.SaidBy = known.format.Name, known.by
-	weights, rest, err := known.find(all, func(string) bool { return true })
+	out.Format, out.SaidBy = known.name(), known.by
+	found, err := known.find(all, func(string) bool { return true })
 	if err != nil {
 		return nil, err
 	}
+	for _, w := range found.refused {
+		out.Refused = append(out.Refused, inspectedRefusal{w.Name, reason(w.Err)})
+	}
+	out.Notes = sourceNotes(c, known, found)
 	plans := newPlanner()
-	for _, w := range weights {
+	for _, w := range found.weights {
 		if err := context.Cause(ctx); err != nil {
 			return nil, err
 		}
@@ -149,10 +162,11 @@ func inspect(ctx context.Context, c *checkpoint.Checkpoint, said said) (*inspect
 		}
 		out.Weights = append(out.Weights, x)
 	}
-	if err := plans.refuse(ctx, repack{said: said, source: c, known: known, from: known.format}, weights, rest); err != nil {
+	r := repack{said: said, source: c, known: known, from: known.format, left: len(found.refused)}
+	if err := plans.refuse(ctx, r, found.weights, found.rest); err != nil {
 		return nil, err
 	}
-	return out, out.rest(c, rest)
+	return out, out.rest(c, found.rest)
 }
 
 // rest lists tensors that are not part of a weight.

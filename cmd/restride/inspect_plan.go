@@ -27,6 +27,7 @@ func newPlanner() *planner {
 type kindOfWeight struct {
 	becomes map[string]becoming
 	plans   map[string]*quant.Plan
+	planned map[string]*planned
 }
 
 // becomes plans the conversions to all formats. nil: there are too many kinds.
@@ -39,7 +40,7 @@ func (p *planner) becomes(w *quant.Weight) map[string]becoming {
 	if len(p.kinds) >= mostShapes {
 		return nil
 	}
-	k := &kindOfWeight{map[string]becoming{}, map[string]*quant.Plan{}}
+	k := &kindOfWeight{map[string]becoming{}, map[string]*quant.Plan{}, map[string]*planned{}}
 	for _, to := range quant.Formats() {
 		plan, err := w.Plan(to)
 		if err != nil {
@@ -98,8 +99,10 @@ func (p *planner) prepare(r repack, to *quant.Format, weights []*quant.Weight, r
 			rest = append(append(rest, w.Tensors...), w.Sidecars...)
 			continue
 		}
-		plan := k.plans[to.Name]
-		r.weights = append(r.weights, &weight{Plan: &quant.Plan{From: w, To: plan.Target(w)}})
+		if k.planned[to.Name] == nil {
+			k.planned[to.Name] = newPlanned(k.plans[to.Name], false)
+		}
+		r.weights = append(r.weights, &weight{From: w, planned: k.planned[to.Name]})
 	}
 	outputs := []string{"out." + to.File().String(), "out"}
 	if len(r.source.Files) == 1 {

@@ -20,6 +20,10 @@ func TestInspect(t *testing.T) {
 	assert.Regexp(t, `(?m)^l\.1 +\[64,128\] +4 +32 +no +4\.5 KiB +qweight I32\[16,64\], scales F16\[4,64\]$`, out)
 	assert.Regexp(t, `(?m)^l\.0\.norm +F32 +\[9\] +36 B$`, out)
 	assert.Regexp(t, `(?m)^marlin +2 of 2 +copies$`, out)
+	assert.Contains(t, out, "nothing else; --all says why not")
+	assert.NotContains(t, out, "tilepacked")
+	out, err = restride("inspect", dir, "--all")
+	require.NoError(t, err)
 	assert.Regexp(t, `(?m)^tilepacked +0 of 2 +the weight has scales`, out)
 
 	out, err = restride("inspect", dir, "--json")

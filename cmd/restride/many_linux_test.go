@@ -180,7 +180,7 @@ func peakOf(t *testing.T, args ...string) (bytes int64, out string, failed bool)
 func TestMemoryOfWeights(t *testing.T) {
 	dir := t.TempDir()
 	source := many["weights"](t, dir, 2000)
-	for limit, says := range map[string]string{"5M": "the work on the source's tensors", "8M": "the source's weights", "14M": "the plans of weights", "64M": ""} {
+	for limit, says := range map[string]string{"2M": "the work on the source's tensors", "4M": "the source's weights", "6M": "the plans of weights", "64M": ""} {
 		out, err := process(t, ":", "repack", source, "--to", "packed", "--dry-run", "--output", filepath.Join(dir, "out"), "--max-memory", limit)
 		if says == "" {
 			require.NoError(t, err, out)

@@ -55,7 +55,7 @@ and at any time: together they write what one command with as many files writes.
 	f.StringVar(&r.device, "device", "cpu", "`DEVICE` to convert on")
 	f.Var(patternFlag(&r.only), "only", "regular expression: convert only weights whose name it matches, copy the others")
 	f.Var(partFlag(&r.shard), "shard", "part of the files to write, as 2/8")
-	f.BoolVar(&r.verify, "verify", false, "convert each weight back on the device, and compare it with the source")
+	f.BoolVar(&r.verify, "verify", false, "convert each weight back on the device, and compare it with the source; and compare numbers by a reading of their own")
 	f.BoolVar(&r.sync, "sync", false, "wait for the disk before a file gets its name, so that it survives a power cut")
 	f.BoolVar(&r.dryRun, "dry-run", false, "write nothing: show what would happen to each weight, and its cost")
 	f.BoolVar(&r.json, "json", false, "print the result, or the plan, as JSON")
@@ -72,16 +72,22 @@ type repack struct {
 	dryRun             bool
 	json               bool
 
-	target  *quant.Format
-	source  *checkpoint.Checkpoint
-	known   *described
-	from    *quant.Format
-	part    part
-	weights []*weight
-	left    int            // weights that --only does not match
-	leftOut []string       // keys of metadata that the output cannot contain
-	files   []*outFile     // all files, including other parts' files
-	config  map[string]any // nil: records describe the weights
+	target     *quant.Format
+	source     *checkpoint.Checkpoint
+	known      *described
+	from       *quant.Format
+	part       part
+	weights    []*weight
+	left       int      // weights that --only does not match
+	companions []string // files that come along into a folder
+	leftOut    []string // keys of metadata that the output cannot contain
+	notes      []string // what the source has that nothing uses
+	// Of a GGUF file made of safetensors: tensors that are converted besides weights, names of
+	// tensors that are left out or that llama.cpp may not know, and what the file does not say.
+	carried                  []*weight
+	dropped, foreign, unsaid []string
+	files                    []*outFile     // all files, including other parts' files
+	config                   map[string]any // nil: records describe the weights
 	// configText is the output's config.json; nil: there is none.
 	configText json.RawMessage
 	begun      []string // files that this run has begun, including partial ones

@@ -14,11 +14,11 @@ import (
 // them: structs, entries in maps and in grown slices, lines of tables. TestBugMemoryOfMany
 // compares it with the actual memory of processes.
 const (
-	foundTensor  = 1 << 10 // to find weights among the tensors, and for a tensor's line
-	foundWeight  = 2 << 10 // a weight with its extents, and its line
+	foundTensor  = 400 // to find weights among the tensors, and for a tensor's line
+	foundWeight  = 800 // a weight with its extents, and its line
 	plannedBase  = 2 << 10
 	plannedMove  = 800
-	writtenBytes = 800 // for a tensor in the written header
+	writtenBytes = 400 // for a tensor in the written header
 )
 
 // openSource opens a source, and reserves the memory for the work on its tensors.
@@ -65,11 +65,14 @@ func (f *finding) end(weights []*quant.Weight) {
 	}
 }
 
-// charge reserves the memory of a weight's plan.
-func (r *repack) charge(w *weight) error {
-	bytes := plannedBase + plannedMove*int64(w.Cost().Moves) + writtenBytes*int64(len(w.To.Tensors))
-	if r.verify && w.back == nil { // the way back is as long
-		bytes += plannedBase + plannedMove*int64(w.Cost().Moves)
+// charge reserves the memory of a weight, and of its kind's plan.
+func (r *repack) charge(w *weight, fresh bool) error {
+	bytes := writtenBytes * int64(len(w.views))
+	if fresh {
+		bytes += plannedBase + plannedMove*int64(w.plan.Cost().Moves)
+		if r.verify && w.back == nil { // the way back is as long
+			bytes += plannedBase + plannedMove*int64(w.plan.Cost().Moves)
+		}
 	}
 	if r.charged == nil {
 		r.charged = budget.Steps(func(bytes int64) error {

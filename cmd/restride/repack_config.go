@@ -7,6 +7,7 @@ import (
 	"github.com/restride/restride/checkpoint"
 	"github.com/restride/restride/internal/quote"
 	"github.com/restride/restride/layout"
+	"github.com/restride/restride/quant"
 )
 
 // readConfig returns the fields of the source's config.json, or nil if there is none. Values other
@@ -33,11 +34,15 @@ func (r *repack) outConfig() ([]byte, error) {
 	if fields == nil || r.left > 0 { // config.json describes the weights left
 		return r.source.Config, err
 	}
-	delete(fields, configKey) // wrong for unquantised numbers, or for weights that differ
+	// The source's is wrong for unquantised numbers, and for weights that differ.
+	var by json.RawMessage
 	if r.config != nil {
-		if fields[configKey], err = json.Marshal(r.config); err != nil {
+		if by, err = json.Marshal(r.config); err != nil {
 			return nil, err
 		}
+	}
+	if fields, err = quant.Described(fields, by); err != nil {
+		return nil, err
 	}
 	return json.Marshal(fields)
 }

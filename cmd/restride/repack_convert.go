@@ -85,14 +85,14 @@ func (c *conversion) convert(_ context.Context, in []*tensor.Tensor) (out []*ten
 		err = p.Check(c.stream, src, dst)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", quote.Plain(w.From.Name), errors.Join(err, dst.Release()))
+		return nil, fmt.Errorf("%s: %w", quote.Plain(w.From.Name), errors.Join(w.named(err), dst.Release()))
 	}
 	if !w.earlier {
 		c.did.moves += p.Cost().Moves
 	}
 	w.turned = last && c.verify && w.back == nil
-	for _, t := range p.To.Tensors {
-		if _, view := w.views[t.Name]; !view {
+	for i, t := range p.To.Tensors {
+		if w.views[i] < 0 {
 			out = append(out, dst[t.Name])
 		} else if err := dst[t.Name].Release(); err != nil {
 			return out, err
@@ -104,8 +104,8 @@ func (c *conversion) convert(_ context.Context, in []*tensor.Tensor) (out []*ten
 // store writes a batch.
 func (c *conversion) store(_ context.Context, out []*pipeline.Array) error {
 	w, p, last := c.next(&c.writes)
-	for i, t := range w.To.Tensors {
-		if _, view := w.views[t.Name]; view {
+	for i, t := range w.To().Tensors {
+		if w.views[i] >= 0 {
 			continue
 		}
 		b, r := out[0].Bytes(), p.Dst[i]

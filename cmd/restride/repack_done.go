@@ -45,7 +45,7 @@ func (r repackReporter) tellBack() error {
 	if !r.verify {
 		return nil
 	}
-	back, cannot, first := 0, 0, (*weight)(nil)
+	back, cannot, compared, first := 0, 0, 0, (*weight)(nil)
 	for _, f := range r.mine() {
 		for _, w := range f.weights {
 			switch {
@@ -56,6 +56,9 @@ func (r repackReporter) tellBack() error {
 			case w.turned || r.dryRun:
 				back++
 			}
+			if w.compared {
+				compared++
+			}
 		}
 	}
 	what := "turned back, and the same"
@@ -63,6 +66,9 @@ func (r repackReporter) tellBack() error {
 		what = "can be turned back"
 	}
 	_, err := fmt.Fprintf(r.out, "%d weights %s\n", back, what)
+	if compared > 0 {
+		_, err = fmt.Fprintf(r.out, "numbers of %d weights compared, one by one: the same\n", compared)
+	}
 	if first != nil {
 		_, err = fmt.Fprintf(r.out, "%d cannot be turned back, %s among them: %v\n", cannot, quote.Plain(first.From.Name), first.back)
 	}

@@ -196,7 +196,7 @@ func TestBugVerifyOfEarlierTensors(t *testing.T) {
 
 // TestVerifyClaims: of a weight that was not turned back nothing is said.
 func TestVerifyClaims(t *testing.T) {
-	r := &repack{verify: true, part: part{1, 1}, files: []*outFile{{weights: []*weight{{turned: true}, {}, {}}}}}
+	r := &repack{verify: true, part: part{1, 1}, files: []*outFile{{weights: []*weight{{planned: &planned{}, turned: true}, {planned: &planned{}}, {planned: &planned{}}}}}}
 	var out bytes.Buffer
 	require.NoError(t, repackReporter{r, &out}.tellBack())
 	require.Equal(t, "1 weights turned back, and the same\n", out.String())

@@ -33,13 +33,17 @@ func foreign(path string) error {
 	return layout.Errorf(layout.ErrInvalid, "repack", "%s is there, and repack has not written it: name another folder, or remove it", quote.Path(path))
 }
 
-// described are the paths of the output's index and config.json, if it will have these.
+// described are the paths of the output's index and config.json, if it will have these, and of what
+// comes along.
 func (r *repack) described() (paths []string) {
 	if len(r.files) > 1 && r.files[0].header.Format == checkpoint.Safetensors {
 		paths = append(paths, filepath.Join(r.output, r.indexName()))
 	}
 	if r.source.Config != nil {
 		paths = append(paths, filepath.Join(r.output, "config.json"))
+	}
+	for _, path := range r.companions {
+		paths = append(paths, filepath.Join(r.output, filepath.Base(path)))
 	}
 	return paths
 }
@@ -57,6 +61,7 @@ func (r *repack) guardSource() error {
 	if r.source.Config != nil {
 		in = append(in, filepath.Join(beside, "config.json"))
 	}
+	in = append(in, r.companions...)
 	for _, f := range r.mine() {
 		out = append(out, f.path, f.path+checkpoint.Partial)
 	}

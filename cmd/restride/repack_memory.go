@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/restride/restride/device/budget"
 	"github.com/restride/restride/internal/quote"
@@ -55,17 +56,18 @@ func (r *repack) cut() error {
 // size; least: all have the smallest possible size.
 func (r *repack) tryCut(most int64, depth int) (m memory, least bool, err error) {
 	m.depth, least = depth, true
-	results, between := int64(0), int64(0)
+	results, between, seen := int64(0), int64(0), map[*planned]bool{}
 	for _, f := range r.mine() {
-		for _, w := range f.weights {
-			if len(w.views) == len(w.To.Tensors) && (!r.verify || w.back != nil) {
-				continue // copied from file to file
+		for _, w := range slices.Concat(f.weights, f.carried) {
+			if seen[w.planned] || w.copied() && (!r.verify || w.back != nil) {
+				continue // known, or copied from file to file
 			}
-			smallest := w.Least()
+			seen[w.planned] = true
+			smallest := w.plan.Least()
 			if least = least && smallest >= most; smallest > most {
-				w.pieces, err = w.Cut(smallest)
+				w.pieces, err = w.plan.Cut(smallest)
 			} else {
-				w.pieces, err = w.Cut(most)
+				w.pieces, err = w.plan.Cut(most)
 			}
 			if err != nil {
 				return m, false, fmt.Errorf("%s: %w", quote.Plain(w.From.Name), err)

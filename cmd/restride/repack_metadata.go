@@ -42,7 +42,8 @@ func (r *repack) keepMetadata(h *checkpoint.Header, from *checkpoint.File) error
 	for _, e := range from.Metadata {
 		text, isText := e.Value.Text()
 		switch {
-		case e.Key == sourceKey || e.Key == configKey || e.Key == recordKey || e.Key == typesKey || strings.HasPrefix(e.Key, "split."):
+		case e.Key == sourceKey || e.Key == configKey || e.Key == recordKey || e.Key == typesKey || strings.HasPrefix(e.Key, "split."),
+			e.Key == libraryKey && h.Format == checkpoint.GGUF:
 			continue
 		case h.Format == checkpoint.GGUF && types[e.Key] != "":
 			v, err := checkpoint.ValueFromJSON(types[e.Key], text)
@@ -89,9 +90,9 @@ func (r *repack) setFileType(e *checkpoint.Entry) bool {
 	if r.from == r.target { // the types are the source's
 		return true
 	}
-	typ := r.weights[0].To.Tensors[0].Type
+	typ := r.weights[0].plan.To.Tensors[0].Type
 	for _, w := range r.weights {
-		if w.To.Tensors[0].Type != typ {
+		if w.plan.To.Tensors[0].Type != typ {
 			return false
 		}
 	}

@@ -6,10 +6,11 @@ import (
 
 	"github.com/restride/restride/checkpoint"
 	"github.com/restride/restride/internal/file"
+	"github.com/restride/restride/internal/jsontext"
 	"github.com/restride/restride/internal/quote"
 )
 
-// describeOutput writes a folder's index and config.json. They depend only on the source's
+// describeOutput writes a folder's index and config.json, and what comes along. They depend only on the source's
 // headers: every part writes the same.
 func (r *repack) describeOutput() error {
 	if !r.folder() {
@@ -20,8 +21,8 @@ func (r *repack) describeOutput() error {
 			return err
 		}
 	}
-	if r.source.Config == nil {
-		return nil
+	if err := r.bring(); err != nil || r.source.Config == nil {
+		return err
 	}
 	return writeJSON(filepath.Join(r.output, "config.json"), json.RawMessage(r.configText))
 }
@@ -56,7 +57,7 @@ func writeJSON(path string, v any) error {
 		return err
 	}
 	defer f.Discard()
-	if _, err := f.Write(append(b, '\n')); err != nil {
+	if _, err := f.Write(append(jsontext.ToPython(b), '\n')); err != nil {
 		return quote.Error(err)
 	}
 	return f.Commit()

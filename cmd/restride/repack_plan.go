@@ -5,9 +5,11 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/restride/restride/checkpoint"
@@ -16,24 +18,14 @@ import (
 	"github.com/restride/restride/quant"
 )
 
-// weight is a weight to convert.
-type weight struct {
-	*quant.Plan
-	views  map[string]string // tensors that are copied from file to file
-	pieces *quant.Pieces     // nil: all of them
-	back   error             // with --verify, the reason why it cannot be converted back
-
-	turned  bool // it was converted back, with the same result
-	earlier bool // an earlier run has written it
-}
-
 // outFile is a file to be written.
 type outFile struct {
 	path    string
 	header  checkpoint.Header
 	weights []*weight
-	rest    []quant.Tensor // unchanged from the source
-	bytes   int64          // total of its tensors
+	carried []*weight // tensors that are converted, and not weights
+	rest    []kept    // unchanged from the source
+	bytes   int64     // total of its tensors
 }
 
 // plan decides what each tensor becomes, and in which file.
@@ -52,34 +44,63 @@ func (r *repack) plan() error {
 		}
 		match = e.MatchString
 	}
-	weights, rest, err := known.find(all, match)
+	found, err := known.find(all, match)
 	if err != nil {
 		return err
 	}
-	if len(weights) == 0 {
-		return layout.Errorf(layout.ErrInvalid, "repack", "%s has no weights of format %s", quote.Path(r.source.Path), r.from.Name)
+	if len(found.refused) > 0 {
+		return stopped(found)
 	}
+	if len(found.weights) == 0 {
+		return layout.Errorf(layout.ErrInvalid, "repack", "%s has no weights of format %s", quote.Path(r.source.Path), known.name())
+	}
+	r.notes = sourceNotes(r.source, known, found)
 	if r.only != "" {
-		every, _, err := known.find(all, func(string) bool { return true })
+		every, err := known.find(all, func(string) bool { return true })
 		if err != nil {
 			return err
 		}
-		r.left = len(every) - len(weights)
+		r.left = len(every.weights) + len(every.refused) - len(found.weights)
 	}
-	for _, w := range weights {
-		p, err := w.Plan(r.target)
+	kinds := weightKinds{to: r.target, verify: r.verify}
+	for _, w := range r.forTarget(found.weights) {
+		p, fresh, err := kinds.weight(w)
 		if err != nil {
 			return fmt.Errorf("%s: %w", quote.Plain(w.Name), err)
 		}
-		r.weights = append(r.weights, &weight{Plan: p, views: p.Views()})
-		if r.verify {
-			_, r.weights[len(r.weights)-1].back = p.Back()
-		}
-		if err := r.charge(r.weights[len(r.weights)-1]); err != nil {
+		r.weights = append(r.weights, p)
+		if err := r.charge(p, fresh); err != nil {
 			return err
 		}
 	}
-	return r.prepare(rest)
+	if err := r.prepare(found.rest); err != nil {
+		return err
+	}
+	r.tellLlama()
+	r.tellRounded()
+	return nil
+}
+
+// tellRounded says which weights have rounded numbers though their codes are not.
+func (r *repack) tellRounded() {
+	count := map[string]int{}
+	for _, w := range r.weights {
+		if how := w.plan.Rounded(); how != "" {
+			count[how]++
+		}
+	}
+	for _, how := range slices.Sorted(maps.Keys(count)) {
+		r.notes = append(r.notes, fmt.Sprintf("of %d weights: %s", count[how], how))
+	}
+}
+
+// stopped is the error for weights that cannot be opened.
+func stopped(f found) error {
+	err := f.refused[0].Err
+	if n := len(f.weights); n > 0 {
+		err = fmt.Errorf("%w (%d others can be opened: --only converts those that it names alone)", err, n)
+	}
+	return err
 }
 
 // fileFormat returns the format according to a file's name, or 0.
@@ -132,21 +153,27 @@ func (r *repack) lay() error {
 
 // share assigns weights and other tensors to files: as in the source's files or, if the files
 // differ from these, in the source's order, with about the same number of bytes in each file.
-func (r *repack) share(rest []quant.Tensor) {
-	position := make(map[string]int, len(r.source.Tensors))
+func (r *repack) share(rest []kept) {
+	position := make(map[string]int32, len(r.source.Tensors))
 	for i, t := range r.source.Tensors {
-		position[t.Name] = i
+		position[t.Name] = int32(i)
 	}
 	// A weight goes with its first tensor; all its bytes count there.
-	weights, others := map[int]*weight{}, map[int]quant.Tensor{}
+	weights, carried, others := map[int32][]*weight{}, map[int32][]*weight{}, map[int32]kept{}
 	bytes, all := make([]int64, len(r.source.Tensors)), int64(0)
-	for _, w := range r.weights {
+	put := func(of map[int32][]*weight, w *weight) {
 		first := position[w.From.Tensors[0].Name]
-		weights[first] = w
+		of[first] = append(of[first], w)
 		for _, t := range w.From.Tensors {
-			bytes[first] += r.source.Lookup(t.Name).Size()
+			n := r.source.Lookup(t.Name).Size()
+			bytes[first], all = bytes[first]+n, all+n
 		}
-		all += bytes[first]
+	}
+	for _, w := range r.weights {
+		put(weights, w)
+	}
+	for _, w := range r.carried {
+		put(carried, w)
 	}
 	for _, t := range rest {
 		i := position[t.Name]
@@ -164,9 +191,8 @@ func (r *repack) share(rest []quant.Tensor) {
 			at = files[t.File()]
 		}
 		f := r.files[min(at, len(r.files)-1)]
-		if w := weights[i]; w != nil {
-			f.weights = append(f.weights, w)
-		} else if t, ok := others[i]; ok {
+		f.weights, f.carried = append(f.weights, weights[int32(i)]...), append(f.carried, carried[int32(i)]...)
+		if t, ok := others[int32(i)]; ok {
 			f.rest = append(f.rest, t)
 		}
 		before += bytes[i]
@@ -193,15 +219,22 @@ func (r *repack) describeFile(f *outFile, number int, source string) error {
 		h.Tensors = append(h.Tensors, &checkpoint.Tensor{Name: t.Name, Type: kind, Dims: t.Dims})
 		return nil
 	}
-	for _, w := range f.weights {
-		for _, t := range w.To.Tensors {
+	for _, w := range slices.Concat(f.weights, f.carried) {
+		for _, t := range w.To().Tensors {
 			if err := add(t); err != nil {
 				return err
 			}
 		}
 	}
 	for _, t := range f.rest {
-		if err := add(t); err != nil {
+		if h.Format == r.source.Files[0].Format { // also of a type that is not known
+			x := *r.source.Lookup(t.Name)
+			x.Name = t.to
+			h.Tensors, f.bytes = append(h.Tensors, &x), f.bytes+x.Size()
+			continue
+		}
+		t.Tensor.Name = t.to
+		if err := add(t.Tensor); err != nil {
 			return err
 		}
 	}
@@ -212,7 +245,39 @@ func (r *repack) describeFile(f *outFile, number int, source string) error {
 	if err := r.keepMetadata(h, from); err != nil {
 		return err
 	}
-	return r.addMetadata(f, number, source)
+	if err := r.addMetadata(f, number, source); err != nil {
+		return err
+	}
+	if r.forLlama() {
+		r.addModel(h)
+	}
+	r.setLibrary(h)
+	return nil
+}
+
+// libraryKey is the metadata of a safetensors file with the library that it is for. Loaders refuse
+// metadata without it.
+const libraryKey = "format"
+
+// setLibrary sets the library of a safetensors file that has metadata: PyTorch's, or MLX's for its
+// formats.
+func (r *repack) setLibrary(h *checkpoint.Header) {
+	if h.Format != checkpoint.Safetensors || len(h.Metadata) == 0 {
+		return
+	}
+	library := "pt"
+	if strings.HasPrefix(r.to, "mlx") {
+		library = "mlx"
+	}
+	for i, e := range h.Metadata {
+		if e.Key == libraryKey {
+			if text, _ := e.Value.Text(); (text == "mlx") != (library == "mlx") {
+				h.Metadata[i].Value = checkpoint.ValueOf(library)
+			}
+			return
+		}
+	}
+	h.Metadata = append(h.Metadata, checkpoint.Entry{Key: libraryKey, Value: checkpoint.ValueOf(library)})
 }
 
 // addMetadata adds a file's new metadata.
@@ -242,8 +307,8 @@ func (r *repack) addMetadata(f *outFile, number int, source string) error {
 		all := 0
 		for _, f := range r.files {
 			all += len(f.rest)
-			for _, w := range f.weights {
-				all += len(w.To.Tensors)
+			for _, w := range slices.Concat(f.weights, f.carried) {
+				all += len(w.views)
 			}
 		}
 		add("split.no", checkpoint.ValueOf(uint16(number)))
@@ -259,10 +324,16 @@ func (r *repack) commonConfig() map[string]any {
 	if r.left > 0 {
 		return nil
 	}
-	first := r.weights[0].To.Config()
+	to := r.weights[0].plan.To
+	first := to.Config()
+	seen := map[*planned]bool{}
 	for _, w := range r.weights {
-		other := w.To.Params.Table != r.weights[0].To.Params.Table || r.target.Name == "packed" && w.To.Params.Table != ""
-		if other || fmt.Sprint(w.To.Config()) != fmt.Sprint(first) {
+		if seen[w.planned] {
+			continue
+		}
+		seen[w.planned] = true
+		other := w.plan.To.Params.Table != to.Params.Table || r.target.Name == "packed" && w.plan.To.Params.Table != ""
+		if other || fmt.Sprint(w.plan.To.Config()) != fmt.Sprint(first) {
 			return nil
 		}
 	}
@@ -272,7 +343,7 @@ func (r *repack) commonConfig() map[string]any {
 // identity identifies everything that a file depends on.
 func (r *repack) identity() (string, error) {
 	sum := sha256.New()
-	fmt.Fprintln(sum, recordKey, r.from.Name, r.to, r.only, r.said.bits, r.said.group, len(r.files), string(r.source.Config))
+	fmt.Fprintln(sum, recordKey, r.known.name(), r.to, r.only, r.said.bits, r.said.group, len(r.files), string(r.source.Config))
 	for _, f := range r.source.Files {
 		info, err := os.Stat(f.Path)
 		if err != nil {

@@ -16,12 +16,19 @@ func (r *repack) prepare(rest []quant.Tensor) error {
 	if err := r.lay(); err != nil {
 		return err
 	}
-	r.share(rest)
+	r.share(r.keep(rest))
 	source, err := r.identity()
 	if err != nil {
 		return err
 	}
-	r.config = r.commonConfig()
+	if r.folder() {
+		if r.companions, err = companions(r.source); err != nil {
+			return err
+		}
+	}
+	if r.config = r.commonConfig(); r.config != nil {
+		r.known.modules().Unquantised(r.config, unquantised(rest))
+	}
 	unlike, err := r.describeFiles(source)
 	// If shapes and one configuration are not enough, use records.
 	if err == nil && unlike != nil && r.config != nil {
@@ -63,8 +70,8 @@ func (r *repack) describeFiles(source string) (unlike, err error) {
 // tensors, and tensors that look like a weight but are not. Numbers and formats that cannot be
 // read contain no weights.
 func (r *repack) readBack() error {
-	format := r.weights[0].To.Format
-	if format.Readable() != nil || r.weights[0].To.Config() == nil {
+	format := r.weights[0].plan.To.Format
+	if format.Readable() != nil || r.weights[0].plan.To.Config() == nil {
 		return nil
 	}
 	c := &checkpoint.Checkpoint{Path: r.output}
@@ -76,26 +83,27 @@ func (r *repack) readBack() error {
 		c.Files = append(c.Files, &checkpoint.File{Path: f.path, Header: f.header})
 		for _, t := range f.rest {
 			t.Content = r.source.Lookup(t.Name)
-			all = append(all, t)
+			t.Tensor.Name = t.to
+			all = append(all, t.Tensor)
 		}
 	}
 	some := r.sample(all)
 	for _, w := range some {
-		all = append(all, w.To.Tensors...)
+		all = append(all, w.To().Tensors...)
 	}
 	said := said{}
-	if r.left > 0 {
-		said.from = r.to
+	if r.left > 0 && r.files[0].header.Format == checkpoint.Safetensors { // GGUF's types say it
+		said.from = format.Name
 	}
 	known, err := said.describe(c)
 	if err != nil {
 		return unlike("", err.Error())
 	}
-	found, _, err := known.find(all, func(string) bool { return true })
+	found, err := known.all(all)
 	if err != nil {
 		return unlike("", err.Error())
 	}
-	return r.compare(some, found)
+	return r.compare(some, found.weights)
 }
 
 // sample returns a weight of each kind, and the weights with additional tensors.
@@ -108,10 +116,11 @@ func (r *repack) sample(rest []quant.Tensor) (some []*weight) {
 			}
 		}
 	}
-	kinds := map[string]bool{}
+	kinds := map[*planned]bool{}
 	for _, w := range r.weights {
-		if kind := w.To.Kind(); !kinds[kind] || w.To.Name == "" || beside[w.To.Name] {
-			kinds[kind] = true
+		to := w.To()
+		if !kinds[w.planned] || to.Name == "" || beside[to.Name] {
+			kinds[w.planned] = true
 			some = append(some, w)
 		}
 	}
@@ -128,12 +137,13 @@ func (r *repack) compare(written []*weight, found []*quant.Weight) error {
 		return unlike("", "tensors beside weights would be taken for weights")
 	}
 	for _, w := range written {
-		have := byCodes[w.To.Tensors[0].Name]
+		to := w.To()
+		have := byCodes[to.Tensors[0].Name]
 		if have == nil {
-			return unlike(w.To.Name, "it was not found")
+			return unlike(to.Name, "it was not found")
 		}
-		if a, b := readAs(w.To), readAs(have); a != b {
-			return unlike(w.To.Name, a+" and "+b)
+		if a, b := readAs(to), readAs(have); a != b {
+			return unlike(to.Name, a+" and "+b)
 		}
 	}
 	return nil

@@ -1,8 +1,9 @@
 package main
 
 import (
-	"cmp"
 	"encoding/json"
+	"slices"
+	"strings"
 
 	"github.com/restride/restride/checkpoint"
 	"github.com/restride/restride/internal/quote"
@@ -115,11 +116,65 @@ func (all *records) read(c *checkpoint.Checkpoint, v checkpoint.Value) error {
 
 // described is the known description of a source's weights.
 type described struct {
-	said    said
-	format  *quant.Format
-	params  quant.Params // for weights that no record names
-	by      string       // the source of this information
+	said   said
+	format *quant.Format
+	params quant.Params // for weights that no record names
+	// config is what a configuration says of these; nil: nothing, or a flag contradicts it.
+	config  *quant.Description
+	by      string // the source of this information
 	records records
+}
+
+// formats are the formats of the source's weights.
+func (d *described) formats() []*quant.Format {
+	if d.config != nil {
+		return d.config.Formats()
+	}
+	return []*quant.Format{d.format}
+}
+
+// name names these formats.
+func (d *described) name() string {
+	var names []string
+	for _, f := range d.formats() {
+		names = append(names, f.Name)
+	}
+	return strings.Join(names, " and ")
+}
+
+// modules are the modules that are not quantised, as the source lists them.
+func (d *described) modules() quant.Modules {
+	if d.config == nil {
+		return nil
+	}
+	return d.config.Modules
+}
+
+// unquantised names the modules that have matrices of numbers, which are not quantised.
+func unquantised(rest []quant.Tensor) (names []string) {
+	for _, t := range rest {
+		name, isWeight := strings.CutSuffix(t.Name, ".weight")
+		if isWeight && len(t.Dims) == 2 && (t.Type == "F16" || t.Type == "BF16" || t.Type == "F32") {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// of is the description of a weight that no record names.
+func (d *described) of(name string) (*quant.Format, quant.Params) {
+	f, p := d.format, d.params
+	if d.config != nil {
+		f, p = d.config.Of(name)
+	}
+	if p.Bits == 0 {
+		p.Bits = d.said.bits
+	}
+	if p.Group < 0 && p.GroupHint == 0 {
+		p.GroupHint = d.said.group
+	}
+	return f, p
 }
 
 // recorded reports whether records name all weights of the format: they say so, or some records
@@ -136,25 +191,52 @@ func (d *described) recorded() bool {
 	return false
 }
 
-// find is quant.Find, with records taking precedence.
-func (d *described) find(all []quant.Tensor, match func(name string) bool) ([]*quant.Weight, []quant.Tensor, error) {
+// found are a source's weights.
+type found struct {
+	weights []*quant.Weight
+	refused []quant.Refused // those that cannot be opened
+	rest    []quant.Tensor  // that are in no weight, or in a refused one
+}
+
+// find is quant.FindEach for all formats of the source, with records taking precedence.
+func (d *described) find(all []quant.Tensor, match func(name string) bool) (out found, err error) {
 	recorded, memory := d.recorded(), finding{}
 	match = memory.match(match)
-	weights, rest, err := quant.FindBy(d.format, func(codes, name string) (quant.Params, bool) {
-		k, ok := d.records.of[codes]
-		switch {
-		case !match(name), ok && k.Format != d.format.Name, !ok && recorded:
-			return quant.Params{}, false
-		case ok:
-			return k.params(), true
-		}
-		return d.params, true
-	}, all)
-	memory.end(weights)
-	if err = cmp.Or(memory.err, err); err == nil {
-		err = d.said.agree(weights)
+	out.rest = all
+	for _, f := range d.formats() {
+		weights, refused, rest := quant.FindEach(f, func(codes, name string) (quant.Params, bool) {
+			k, ok := d.records.of[codes]
+			if ok && k.Format != f.Name || !ok && recorded {
+				return quant.Params{}, false
+			}
+			format, p := f, k.params()
+			if !ok {
+				format, p = d.of(name)
+			}
+			if format != f || !match(name) {
+				return quant.Params{}, false
+			}
+			return p, true
+		}, out.rest)
+		out.weights, out.refused, out.rest = append(out.weights, weights...), append(out.refused, refused...), rest
 	}
-	return weights, rest, err
+	memory.end(out.weights)
+	switch flags := d.said.bits != 0 || d.said.group != 0; {
+	case memory.err != nil:
+		return out, memory.err
+	case flags && len(out.weights) == 0 && len(out.refused) > 0: // flags may be the reason
+		return out, out.refused[0].Err
+	}
+	return out, d.said.agree(out.weights)
+}
+
+// all is find for all weights, of which none may be refused.
+func (d *described) all(tensors []quant.Tensor) (out found, err error) {
+	out, err = d.find(tensors, func(string) bool { return true })
+	if err == nil && len(out.refused) > 0 {
+		err = out.refused[0].Err
+	}
+	return out, err
 }
 
 // record returns a file's description of its weights: of the converted ones, unless
@@ -169,17 +251,18 @@ func (r *repack) record(f *outFile) *record {
 		}
 		out.Weights[i].Codes = append(out.Weights[i].Codes, codes)
 	}
-	if r.config == nil && r.weights[0].To.Config() != nil {
+	if r.config == nil && r.weights[0].plan.To.Config() != nil {
 		if r.left == 0 {
 			out.Format = r.target.Name
 		}
 		for _, w := range f.weights {
-			add(kindOf(w.To), w.To.Tensors[0].Name)
+			to := w.To()
+			add(kindOf(to), to.Tensors[0].Name)
 		}
 	}
 	for _, t := range f.rest {
 		if k, ok := r.known.records.of[t.Name]; ok {
-			add(k, t.Name)
+			add(k, t.to)
 		}
 	}
 	if out.Format == "" && len(out.Weights) == 0 {

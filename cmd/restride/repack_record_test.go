@@ -170,7 +170,7 @@ func TestRecordsOfFormats(t *testing.T) {
 		for _, f := range quant.Formats() {
 			made, back := at(source+f.Name+".safetensors"), at(source+f.Name+"back.safetensors")
 			_, err := restride("repack", at(source), "--from", from, "--bits", "4", "--to", f.Name, "--only", "^a", "--output", made)
-			if err != nil || f.Name == from || f.Name == "tiles128x4" || strings.Contains(f.Name, "float") {
+			if err != nil || f.Name == from || f.Name == "tiles128x4" || f.Name == "mlx" || strings.Contains(f.Name, "float") { // or numbers are computed
 				continue
 			}
 			_, err = restride("repack", made, "--from", f.Name, "--to", from, "--output", back)

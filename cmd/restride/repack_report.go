@@ -30,6 +30,8 @@ type repackReport struct {
 	Memory  int64   `json:"memory"` // largest amount at a time
 	// LeftOut are the keys of metadata that the output cannot contain.
 	LeftOut []string `json:"metadata_left_out,omitempty"`
+	// Notes are what the source has that nothing uses.
+	Notes   []string `json:"notes,omitempty"`
 	Seconds float64  `json:"seconds,omitempty"`
 }
 
@@ -53,8 +55,8 @@ type weightReport struct {
 
 func (r *repack) report() repackReport {
 	out := repackReport{
-		Output: r.output, From: r.from.Name, To: r.to, Device: r.stream.Device().Info().ID(), Shard: r.shard, DryRun: r.dryRun,
-		Memory: r.memory.need, LeftOut: r.leftOut, Files: []string{}, Weights: []weightReport{},
+		Output: r.output, From: r.known.name(), To: r.to, Device: r.stream.Device().Info().ID(), Shard: r.shard, DryRun: r.dryRun,
+		Memory: r.memory.need, LeftOut: r.leftOut, Notes: r.notes, Files: []string{}, Weights: []weightReport{},
 	}
 	for _, f := range r.mine() {
 		out.Files = append(out.Files, f.path)
@@ -75,9 +77,9 @@ func (r *repack) report() repackReport {
 }
 
 func (r *repack) weightReport(w *weight) weightReport {
-	c := w.Cost()
+	c := w.plan.Cost()
 	out := weightReport{Name: w.From.Name, Verdict: verdictOf(c), Views: c.Views, Moves: c.Moves, Bytes: c.Bytes, Memory: c.Memory, Pieces: 1, Earlier: w.earlier}
-	for _, t := range w.To.Tensors {
+	for _, t := range w.To().Tensors {
 		out.Tensors = append(out.Tensors, t.Name)
 	}
 	if w.pieces != nil {
@@ -126,17 +128,21 @@ func (r repackReporter) preview() error {
 	return r.tellBack()
 }
 
-// tellLeftOut names the metadata that the output cannot contain.
+// tellLeftOut names the metadata that the output cannot contain, and what the source has that
+// nothing uses.
 func (r repackReporter) tellLeftOut() {
 	if len(r.leftOut) > 0 {
 		fmt.Fprintf(r.out, "metadata left out: %s\n", quote.Plain(strings.Join(r.leftOut, ", ")))
+	}
+	for _, n := range r.notes {
+		fmt.Fprintln(r.out, n)
 	}
 }
 
 // shapes lists the tensors that a weight becomes.
 func shapes(w *weight) string {
 	s := ""
-	for i, t := range w.To.Tensors {
+	for i, t := range w.plan.To.Tensors {
 		if i > 0 {
 			s += " "
 		}

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -75,13 +76,12 @@ func (s *said) describe(c *checkpoint.Checkpoint) (*described, error) {
 	if err != nil {
 		return nil, err
 	}
-	if d.params.Bits == 0 {
-		d.params.Bits = s.bits
+	for _, f := range d.formats() {
+		if err := f.Readable(); err != nil {
+			return d, err
+		}
 	}
-	if d.params.Group < 0 && d.params.GroupHint == 0 {
-		d.params.GroupHint = s.group
-	}
-	return d, d.format.Readable()
+	return d, nil
 }
 
 // common determines the common description of a source's weights, and where it comes from.
@@ -94,11 +94,20 @@ func (s *said) common(c *checkpoint.Checkpoint, d *described) error {
 		config, d.by = c.Config, "config.json"
 	}
 	gguf := c.Files[0].Format == checkpoint.GGUF
-	d.format, d.params, err = quant.Describe(config)
+	d.config, err = quant.Describe(config, nil)
+	if err == nil && d.config.Format == nil && len(d.config.Formats()) == 0 && c.Quantization != nil && !gguf {
+		d.by = c.QuantizationName
+		d.config, err = quant.Describe(nil, c.Quantization)
+	}
+	if d.config == nil || err != nil || len(d.config.Formats()) == 0 {
+		d.config = nil
+	} else {
+		d.format, d.params = d.config.Formats()[0], d.config.Params
+	}
 	switch {
 	case gguf:
 		// config.json describes other files.
-		d.format, d.params, d.by = nil, quant.Params{}, "the types of its tensors"
+		d.format, d.params, d.config, d.by = nil, quant.Params{}, nil, "the types of its tensors"
 		if s.from == "" {
 			d.format, d.params.Group = ggufFormat, -1
 			return nil
@@ -120,20 +129,20 @@ func (s *said) common(c *checkpoint.Checkpoint, d *described) error {
 		return nil
 	// config.json treats gptq-v1 as a kind of gptq.
 	case d.format != nil && d.format.Name == "gptq" && d.params.ZeroLess && named.Name == "gptq-v1":
-		d.format = named
+		d.format, d.config = named, nil
 		return nil
 	}
 	if err := d.contradicts(c, named); err != nil {
 		return err
 	}
-	d.format, d.params, d.by = named, quant.Params{Group: -1}, byFlag
+	d.format, d.params, d.config, d.by = named, quant.Params{Group: -1}, nil, byFlag
 	return nil
 }
 
 // named adds the name of the file with a wrong configuration to an error.
 func (d *described) named(c *checkpoint.Checkpoint, err error) error {
 	path := c.Files[0].Path
-	if d.by == "config.json" {
+	if strings.HasSuffix(d.by, ".json") {
 		path = filepath.Join(filepath.Dir(path), d.by)
 	}
 	if e := new(layout.Error); errors.As(err, &e) && e.Op == "config.json" {

@@ -116,8 +116,11 @@ func (o *output) fill(ctx context.Context, f *outFile) error {
 			o.skip(w)
 			continue
 		}
-		for to, from := range w.views {
-			made, err := o.copy(ctx, to, from)
+		for i, t := range w.To().Tensors {
+			if w.views[i] < 0 {
+				continue
+			}
+			made, err := o.copy(ctx, t.Name, w.From.Tensors[w.views[i]].Name)
 			if err != nil {
 				return err
 			}
@@ -129,11 +132,21 @@ func (o *output) fill(ctx context.Context, f *outFile) error {
 			c.todo = append(c.todo, w)
 		}
 	}
+	for _, w := range f.carried {
+		if w.earlier = o.isDone(w); w.earlier && !o.verify {
+			o.skip(w)
+			continue
+		}
+		c.todo = append(c.todo, w)
+	}
 	if err := c.run(ctx); err != nil {
 		return err
 	}
+	if err := o.compareNumbers(f); err != nil {
+		return err
+	}
 	for _, t := range f.rest {
-		made, err := o.copy(ctx, t.Name, t.Name)
+		made, err := o.copy(ctx, t.to, t.Name)
 		if err != nil {
 			return err
 		}
@@ -148,7 +161,7 @@ func (o *output) fill(ctx context.Context, f *outFile) error {
 
 // isDone reports whether an earlier run has written a weight.
 func (o *output) isDone(w *weight) bool {
-	for _, t := range w.To.Tensors {
+	for _, t := range w.To().Tensors {
 		if !o.earlier.has(t.Name) {
 			return false
 		}
@@ -158,7 +171,7 @@ func (o *output) isDone(w *weight) bool {
 
 // skip leaves a weight as it is.
 func (o *output) skip(w *weight) {
-	for _, t := range w.To.Tensors {
+	for _, t := range w.To().Tensors {
 		n := o.file.Tensors[o.index[t.Name]].Size()
 		o.did.earlier.add(0, 0, n)
 		o.count(n)

@@ -53,13 +53,35 @@ var weightKinds = map[string]func(*rand.Rand) quant.Params{
 	"float": func(rng *rand.Rand) quant.Params {
 		return batched(elements(8, pick(rng, "F16", "BF16", "F32")), rng.IntN(4) == 0)
 	},
-	"scales":           fixed(quant.Params{Bits: 8}),
-	"triton-blackwell": fixed(quant.Params{Bits: 8}),
-	"triton-hopper":    fixed(quant.Params{Bits: 8}),
-	"kv-nhd":           ofCache,
-	"kv-hnd":           ofCache,
-	"kv-paged":         ofCache,
-	"kv-paged-v":       ofCache,
+	"mlx": func(rng *rand.Rand) quant.Params {
+		p := quant.Params{Bits: pick[int64](rng, 2, 3, 4, 4, 5, 6, 8), Group: pick[int64](rng, 32, 64, 128), Scale: pick(rng, "F16", "BF16", "F32")}
+		p.Mins = true
+		return batched(p, rng.IntN(4) == 0)
+	},
+	"mlx-mxfp4":                fixed(quant.Params{Bits: 4, Group: 32}),
+	"compressed-tensors-mxfp4": fixed(quant.Params{Bits: 4, Group: 32}),
+	"compressed-tensors-nvfp4": fixed(quant.Params{Bits: 4, Group: 16}),
+	"compressed-tensors-int8":  func(rng *rand.Rand) quant.Params { return anyBits(rng, groupOf(rng), 8) },
+	"llm-int8":                 fixed(quant.Params{Bits: 8}),
+	"fp8":                      ofFP8,
+	"scales":                   fixed(quant.Params{Bits: 8}),
+	"triton-blackwell":         fixed(quant.Params{Bits: 8}),
+	"triton-hopper":            fixed(quant.Params{Bits: 8}),
+	"kv-nhd":                   ofCache,
+	"kv-hnd":                   ofCache,
+	"kv-paged":                 ofCache,
+	"kv-paged-v":               ofCache,
+}
+
+// ofFP8 is FP8 with scales of any shape that it may have.
+func ofFP8(rng *rand.Rand) quant.Params {
+	p := quant.Params{Bits: 8, Table: pick(rng, "e4m3", "e5m2"), Scale: pick(rng, "F32", "BF16", "F16")}
+	switch p.ScaleAxes = pick(rng, "", "x%1", "n", "n | x%1", "r | g"); p.ScaleAxes {
+	case "r | g":
+		p.Rows = pick[int64](rng, 16, 64, 128)
+		p.Group = p.Rows
+	}
+	return p
 }
 
 func fixed(p quant.Params) func(*rand.Rand) quant.Params {
@@ -107,7 +129,7 @@ func ofPacked(rng *rand.Rand) quant.Params {
 }
 
 func ofGGUF(rng *rand.Rand) quant.Params {
-	blocks := pick(rng, "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K", "IQ4_NL", "IQ4_XS", "TQ1_0", "TQ2_0", "MXFP4", "NVFP4")
+	blocks := pick(rng, "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K", "IQ4_NL", "IQ4_XS", "TQ1_0", "TQ2_0", "MXFP4", "NVFP4", "IQ2_XXS", "IQ3_S", "IQ1_M")
 	p := quant.Params{Bits: 4, Group: 32}
 	p.Blocks = blocks
 	return batched(p, rng.IntN(4) == 0)

@@ -66,7 +66,25 @@ func (t *weightsTry) writeConfig(dir string, w madeWeight) (metadata map[string]
 		metadata["quantization_config"] = string(said)
 		return metadata, nil
 	}
-	text := fmt.Appendf(nil, `{"hidden_size": 64, "quantization_config": %s}`, said)
+	if coin(rng, 8) { // a file of its own, or beside config.json
+		name := pick(rng, "quantize_config.json", "quant_config.json", "hf_quant_config.json")
+		if name == "hf_quant_config.json" && coin(rng, 2) {
+			said = fmt.Appendf(nil, `{"producer": {"name": "modelopt"}, "quantization": %s}`, said)
+		}
+		t.said = append(t.said, name+": "+string(said))
+		if err := os.WriteFile(filepath.Join(dir, name), said, 0o600); err != nil || coin(rng, 2) {
+			return metadata, err
+		}
+	}
+	text := fmt.Appendf(nil, `{"hidden_size": 64, %s "quantization_config": %s}`, pick(rng, "", "", `"model_type": "llama", "num_attention_heads": 4,`, `"limit": [Infinity, -Infinity, NaN],`), said)
+	switch rng.IntN(12) {
+	case 0:
+		text = fmt.Appendf(nil, `{"text_config": {"model_type": "mixtral", "quantization_config": %s}}`, said)
+	case 1:
+		text = fmt.Appendf(nil, `{"quantization": %s}`, said)
+	case 2:
+		text = fmt.Appendf(nil, `{"compression_config": %s, "text_config": {"quantization_config": %s}}`, said, pick(rng, configurations...))
+	}
 	switch rng.IntN(20) {
 	case 0:
 		text = []byte(pick(rng, "null", "[]", `"x"`, "3", "{}", "", "{", "true", `{"quantization_config": null}`, "[[1]]"))
@@ -83,6 +101,13 @@ var configurations = []string{
 	`{"quant_method":"gptq","bits":8}`, `{"quant_method":"awq","bits":4}`, `{"quant_method":"awq","bits":4,"version":"gemv","group_size":64}`,
 	`{"quant_method":"hqq"}`, `{"quant_method":"bitsandbytes","load_in_4bit":true}`, `{"quant_method":"mxfp4"}`, `{"quant_method":"auto-round","bits":4}`,
 	`{"quant_method":"modelopt","quant_algo":"NVFP4"}`, `{"quant_method":"packed","bits":4,"group_size":64}`, `{"quant_method":"marlin","bits":4,"group_size":32}`,
+	`{"quant_method":"gptq","bits":4,"group_size":32,"dynamic":{"+:.*w.*":{"bits":8},"-:layer1.*":{},"x":{"bits":16}}}`,
+	`{"quant_method":"auto-round","packing_format":"auto_round:auto_gptq","bits":4,"group_size":32,"extra_config":{"w":{"bits":8}}}`,
+	`{"bits":4,"group_size":64}`, `{"bits":4,"group_size":64,"mode":"affine","w":{"bits":8,"group_size":32},"layer1":false}`, `{"group_size":32,"bits":4,"mode":"mxfp4"}`,
+	`{"quant_method":"fp8","weight_block_size":[64,64],"modules_to_not_convert":["lm_head"]}`, `{"quant_method":"bitsandbytes","load_in_8bit":true}`,
+	`{"quant_method":"compressed-tensors","format":"mixed-precision","ignore":["re:.*head"],"config_groups":{"a":{"format":"int-quantized","targets":["w"],"weights":{"num_bits":8,"type":"int","strategy":"channel"}},"b":{"format":"float-quantized","targets":["re:layer.*"],"weights":{"num_bits":8,"type":"float","strategy":"block","block_structure":[64,64]}}}}`,
+	`{"quant_method":"hqq","quant_config":{"weight_quant_params":{"nbits":4,"group_size":64}},"skip_modules":["lm_head"]}`, `{"w_bit":4,"q_group_size":32,"zero_point":true}`,
+	`{"quant_algo":"MIXED_PRECISION","quantized_layers":{"w":{"quant_algo":"NVFP4"},"layer1":{"quant_algo":"FP8"}}}`,
 	`{"quant_method":"compressed-tensors","format":"pack-quantized","config_groups":{"g":{"weights":{"num_bits":4,"type":"int","strategy":"group","group_size":32}}}}`,
 	`{"quant_method":"kv-nhd","bits":16}`, `{"quant_method":"tiles128x4","bits":8}`, `{"quant_method":"q4_0","bits":4}`,
 }

@@ -236,6 +236,10 @@ func (t *weightsTry) writeSafetensors(path string, metadata map[string]string, t
 	if err != nil {
 		return err
 	}
+	if coin(t.Rand, 16) {
+		text = changedJSON(t.Rand, text)
+		t.said = append(t.said, "header: "+string(text))
+	}
 	file := binary.LittleEndian.AppendUint64(nil, uint64(len(text)))
 	return os.WriteFile(path, slices.Concat(file, text, body), 0o600)
 }
@@ -253,7 +257,17 @@ func (t *weightsTry) writeShards(dir string, metadata map[string]string, tensors
 			return err
 		}
 	}
+	switch t.Rand.IntN(6) {
+	case 0: // without an index
+		return nil
+	case 1: // which leaves one out
+		delete(index, tensors[t.Rand.IntN(len(tensors))].Name)
+	}
 	text, err := json.Marshal(map[string]any{"weight_map": index})
+	if coin(t.Rand, 4) {
+		text = changedJSON(t.Rand, text)
+		t.said = append(t.said, "index: "+string(text))
+	}
 	return errors.Join(err, os.WriteFile(filepath.Join(dir, "model.safetensors.index.json"), text, 0o600))
 }
 
@@ -281,7 +295,15 @@ func (t *weightsTry) writeGGUF(path string, tensors []quant.Tensor, data map[str
 			return err
 		}
 	}
-	return w.Commit()
+	if err := w.Commit(); err != nil || !coin(t.Rand, 12) {
+		return err
+	}
+	file, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	head := min(len(file), 200+100*len(h.Tensors)) // about the header
+	return os.WriteFile(path, append(changeBytes(t.Rand, slices.Clone(file[:head]), file), file[head:]...), 0o600)
 }
 
 // sameNumbers compares the float32 tensors of two files, by any names: zeros without their

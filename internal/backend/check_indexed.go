@@ -154,3 +154,12 @@ func OutOfRange(index, extent int64) string {
 	}
 	return fmt.Sprintf("index %d is outside [%d,%d] of extent %d", index, -extent, extent-1, extent)
 }
+
+// Attributed adds the name of the operation that failed to its error; nil: the name is unknown.
+func Attributed(err error, name fmt.Stringer) error {
+	e, ok := err.(*layout.Error)
+	if name == nil || !ok {
+		return err
+	}
+	return layout.Errorf(e.Kind, e.Op, "%v: %s", name, e.Msg) // callers replace the operation
+}

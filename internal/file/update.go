@@ -13,7 +13,7 @@ var ErrInUse = errors.New("another process writes it")
 
 // Update opens a regular file for reading and writing, and creates it if absent. It follows no
 // link: path is the file itself. As long as the file is open, no other Update, in this process
-// or another, can open it: that is ErrInUse. (Not on Windows, Solaris and AIX.)
+// or another, can open it: that is ErrInUse. (Not on Solaris and AIX.)
 func Update(path string) (*os.File, error) {
 	for {
 		f, err := openOwn(path)

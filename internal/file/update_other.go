@@ -1,23 +1,22 @@
-//go:build !unix || solaris || illumos || aix
+//go:build (!unix && !windows) || solaris || illumos || aix
 
 package file
 
 import (
 	"errors"
 	"os"
-	"runtime"
 
 	"github.com/restride/restride/internal/quote"
 )
 
-// locks: Windows does not remove a file that a process has open.
-const locks = runtime.GOOS == "windows"
+// locks: files are not locked.
+const locks = false
 
 func lock(*os.File) error { return nil }
 
 // Rename closes a file and renames it, replacing an existing file.
 func Rename(f *os.File, to string) error {
-	if err := f.Close(); err != nil { // an open one cannot be renamed
+	if err := f.Close(); err != nil {
 		return quote.Error(err)
 	}
 	return quote.Error(os.Rename(f.Name(), to))

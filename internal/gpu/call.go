@@ -113,12 +113,20 @@ func (q *Queue) arguments(c *call, buffers *[planner.MaxOperands]*Buffer, e *pla
 		case planner.Parameters:
 			args[i].Mem = e.OnDevice
 		case planner.Status:
-			args[i].Mem = notes.slots[notes.used]
+			args[i].Mem = notes.slots[q.slotIn(notes)]
 		default:
 			args[i] = Argument{Number: e.Number(i, &c.Operation)}
 		}
 	}
 	return args
+}
+
+// slotIn returns the next slot of a page.
+func (q *Queue) slotIn(p *page) int {
+	if q.capture != nil {
+		return q.capture.slot()
+	}
+	return p.used
 }
 
 // send queues a launch.

@@ -2,6 +2,7 @@ package gpu
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/restride/restride/device"
@@ -30,13 +31,47 @@ type capture struct {
 	hold     *timeline
 	launches int64
 	bytes    int64
-	takes    bool      // it contains takes
+	takes    []taken   // takes and puts in it
 	kernels  []*Kernel // of the user's, which it uses
-	page     *page     // for their status: one slot, in which each run records the first error
+	page     *page     // for the statuses of takes: the last slot is that of all further ones
 
 	// Buffers that the work reads before it has written them, and buffers that it writes.
 	reads, writes []part
 }
+
+// taken is a take or put in a capture.
+type taken struct {
+	dst  *Buffer
+	seq  uint64
+	name *fmt.Stringer // of its operation; nil: unknown
+}
+
+// attribute is Queue.Attribute for work in the capture.
+func (c *capture) attribute(dst *Buffer, after uint64, name fmt.Stringer) {
+	for i := range c.takes {
+		if t := &c.takes[i]; t.dst == dst && t.seq > after && t.name == nil {
+			t.name = &name
+		}
+	}
+}
+
+// slot is where the next take or put records its status.
+func (c *capture) slot() int { return min(len(c.takes), len(c.page.slots)-1) }
+
+// describe tells the page what its slots are for.
+func (c *capture) describe() {
+	p := c.page
+	p.several = min(len(c.takes), len(p.slots))
+	for i := range p.several {
+		p.names = append(p.names, c.takes[i].name)
+	}
+	if len(c.takes) > p.several { // several share it
+		p.names[p.several-1] = nil
+	}
+}
+
+// captureSlots is the number of takes and puts of a capture that have a slot each.
+const captureSlots = 16
 
 // mostRuns bounds the runs of a replay whose outcomes are unknown: at the bound, a run waits.
 const mostRuns = 64
@@ -104,7 +139,7 @@ func (q *timeline) beginCapture(s Capturer) error {
 	var err error
 	if idle := q.statuses.captures; len(idle) > 0 {
 		p, q.statuses.captures = idle[len(idle)-1], idle[:len(idle)-1]
-	} else if p, err = q.statuses.newUndivided(q, mostRuns); err != nil {
+	} else if p, err = q.statuses.newPage(q, captureSlots, mostRuns); err != nil {
 		return err
 	}
 	if err = p.ready(q); err == nil {
@@ -131,6 +166,7 @@ func (q *timeline) captured(s Capturer) (*replay, error) {
 		q.capture = nil
 		return nil, err
 	}
+	q.capture.describe()
 	r := &replay{capture: *q.capture, q: q, graph: g}
 	q.capture = nil
 	if q.replays == nil {
@@ -167,6 +203,7 @@ func (q *timeline) release(c *capture) error {
 	}
 	c.kernels = nil
 	c.page.lose(q)
+	c.page.several, c.page.names = 0, nil
 	q.statuses.captures = append(q.statuses.captures, c.page)
 	return errors.Join(errs...)
 }
@@ -226,7 +263,7 @@ func (r *replay) suspects(to []*outcome) []*outcome {
 // makeReady makes room for the outcome of a run, and clears the status of the last one.
 func (r *replay) makeReady() error {
 	p := r.page
-	if !r.takes || p.used == 0 {
+	if len(r.takes) == 0 || p.used == 0 {
 		return nil
 	}
 	if p.used == len(p.outcomes) {
@@ -244,13 +281,13 @@ func (r *replay) makeReady() error {
 // ask queues the transfer of the status to the host, before the next run can write it, and
 // returns the run's outcome; nil: there are no takes.
 func (r *replay) ask() *outcome {
-	if !r.takes {
+	if len(r.takes) == 0 {
 		return nil
 	}
 	q, p := r.q, r.page
 	o := p.next(q)
 	q.seq++
-	err := q.stream.Download(p.host[o.at:][:statusBytes], p.block.mem, 0)
+	err := q.stream.Download(p.host[o.at:][:p.stride*int64(p.several)], p.block.mem, 0)
 	q.records.mu.Lock()
 	defer q.records.mu.Unlock()
 	if err != nil {

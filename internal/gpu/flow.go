@@ -44,7 +44,7 @@ func (f *flow) of(q *timeline, c *call) {
 func (f *flow) indexed(q *timeline, c *call, p *page) {
 	var own *outcome
 	if q.capture != nil {
-		q.capture.takes = true
+		q.capture.takes = append(q.capture.takes, taken{dst: c.operands[planner.Dst].Buffer.(*Buffer), seq: q.seq})
 	} else {
 		own = p.next(q)
 		own.dst, own.seq = c.operands[planner.Dst].Buffer.(*Buffer), q.seq

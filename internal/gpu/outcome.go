@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/backend"
 	"github.com/restride/restride/layout"
 )
 
@@ -94,11 +95,10 @@ func (o *outcome) tell() error {
 // named returns the error of an outcome that failed, with the operation's name.
 func (o *outcome) named() error {
 	name := o.name.Load()
-	e, ok := o.err.(*layout.Error)
-	if name == nil || !ok {
+	if name == nil {
 		return o.err
 	}
-	return layout.Errorf(e.Kind, e.Op, "%v: %s", *name, e.Msg) // callers replace the operation
+	return backend.Attributed(o.err, *name)
 }
 
 // Position returns the number of the work queued last.
@@ -112,7 +112,15 @@ func (q *Queue) Position() uint64 {
 // queued after a position and have no name yet.
 func (q *Queue) Attribute(b device.Buffer, after uint64, name fmt.Stringer) {
 	dst, ok := b.(*Buffer)
-	if !ok || !dst.marked.Load() {
+	if !ok {
+		return
+	}
+	q.mu.Lock()
+	if q.capture != nil {
+		q.capture.attribute(dst, after, name)
+	}
+	q.mu.Unlock()
+	if !dst.marked.Load() {
 		return
 	}
 	dst.mu.Lock()
@@ -147,7 +155,7 @@ func (o *outcome) known() bool {
 // locked.
 func (o *outcome) look(upTo uint64) {
 	if o.state.Load() == unknown && o.asked > 0 && o.asked <= upTo && o.q.faultAt(o.asked) == nil {
-		o.end(readStatus(o.page.host[o.at:][:statusBytes]))
+		o.end(o.page.read(o))
 	}
 }
 

@@ -2,6 +2,7 @@ package gpu
 
 import (
 	"encoding/binary"
+	"fmt"
 	"slices"
 
 	"github.com/restride/restride/device"
@@ -31,7 +32,12 @@ type page struct {
 	stride  int64 // bytes from slot to slot
 	divided bool  // the slots are parts
 	host    []byte
+	pitch   int64 // bytes there from outcome to outcome
 	pinned  bool
+
+	// Of a capture, whose runs have an outcome each, of several slots:
+	several int             // slots in use; 0: an outcome has one slot
+	names   []*fmt.Stringer // of the operations whose slots they are; nil: unknown
 
 	outcomes []outcome // of the slots in use; others for each use of the page
 	used     int       // slots
@@ -56,48 +62,41 @@ type statuses struct {
 	outcomes []outcome // for the next pages
 }
 
-// newPage allocates a page with as many slots as the driver can divide memory into.
-func (s *statuses) newPage(q *timeline) (*page, error) {
-	by, ok := q.dev.driver.(Divider)
-	if !ok {
-		return s.newUndivided(q, 1)
+// newPage allocates a page of so many slots, or of one if the driver does not divide memory, each
+// of which is used so many times.
+func (s *statuses) newPage(q *timeline, slots, runs int) (*page, error) {
+	by, divided := q.dev.driver.(Divider)
+	stride := int64(statusBytes)
+	if divided {
+		stride = max(stride, by.PartAlign())
+	} else {
+		slots = 1
 	}
-	stride := max(int64(statusBytes), by.PartAlign())
-	p, err := s.newMemory(q, stride, pageSlots, pageSlots)
-	if err != nil {
-		return nil, err
-	}
-	p.divided = true
-	for i := range int64(pageSlots) {
-		part, err := by.Part(p.block.mem, i*stride, statusBytes)
-		if err != nil {
-			p.free(q.dev)
-			return nil, err
-		}
-		p.slots = append(p.slots, part)
-	}
-	return p, nil
-}
-
-// newUndivided allocates a page of one slot, and host memory for that many statuses of it.
-func (s *statuses) newUndivided(q *timeline, times int) (*page, error) {
-	p, err := s.newMemory(q, statusBytes, 1, times)
-	if err == nil {
-		p.slots = []Mem{p.block.mem}
-	}
-	return p, err
-}
-
-// newMemory allocates a page without slots.
-func (s *statuses) newMemory(q *timeline, stride int64, slots, outcomes int) (*page, error) {
 	// Not counted in Stats, like parameters: it is as small.
 	size := stride * int64(slots)
 	mem, err := q.withRoom(func() (Mem, error) { return q.dev.driver.Alloc(size) })
 	if err != nil {
 		return nil, err
 	}
-	p := &page{block: &block{mem, size}, stride: stride, outcomes: s.take(outcomes), dirty: true}
-	p.host, p.pinned = q.dev.staging(stride * int64(outcomes))
+	p := &page{block: &block{mem, size}, stride: stride, pitch: stride, divided: divided, dirty: true}
+	if runs > 1 {
+		p.pitch, p.outcomes = size, s.take(runs)
+	} else {
+		p.outcomes = s.take(slots)
+	}
+	p.host, p.pinned = q.dev.staging(size * int64(runs))
+	if !divided {
+		p.slots = []Mem{mem}
+		return p, nil
+	}
+	for i := range int64(slots) {
+		part, err := by.Part(mem, i*stride, statusBytes)
+		if err != nil {
+			p.free(q.dev)
+			return nil, err
+		}
+		p.slots = append(p.slots, part)
+	}
 	return p, nil
 }
 
@@ -167,7 +166,7 @@ func (p *page) soil(q *timeline) {
 // next is the outcome of a page's next slot.
 func (p *page) next(q *timeline) *outcome {
 	o := &p.outcomes[p.used]
-	o.q, o.page, o.at = q, p, p.stride*int64(p.used)
+	o.q, o.page, o.at = q, p, p.pitch*int64(p.used)
 	p.used++
 	return o
 }
@@ -194,7 +193,7 @@ func (q *timeline) notes() (*page, error) {
 		p, s.idle = s.idle[n-1], s.idle[:n-1]
 	} else {
 		var err error
-		if p, err = s.newPage(q); err != nil {
+		if p, err = s.newPage(q, pageSlots, 1); err != nil {
 			return nil, err
 		}
 	}
@@ -330,6 +329,22 @@ func (s *statuses) release(q *timeline) {
 		p.free(d)
 	}
 	*s = statuses{}
+}
+
+// read returns the first error that the statuses of an outcome describe, and gives the outcome
+// the name of its operation.
+func (p *page) read(o *outcome) error {
+	for i := range max(1, p.several) {
+		err := readStatus(p.host[o.at+p.stride*int64(i):][:statusBytes])
+		if err == nil {
+			continue
+		}
+		if i < len(p.names) && p.names[i] != nil {
+			o.name.Store(p.names[i])
+		}
+		return err
+	}
+	return nil
 }
 
 // readStatus returns the error that a status describes.

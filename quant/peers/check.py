@@ -2,6 +2,8 @@
 
     check.py RESTRIDE [DEVICE]
 
+mlx            the numbers of its own codes, and of weights that become MLX's
+fp8            the numbers of FP8 with every kind of scales, by numpy
 gguf           the numbers of every type of blocks; blocks that repack writes, and those
                that numbers become
 onnxruntime    MatMulNBits on the identity
@@ -27,7 +29,13 @@ import numpy as np
 
 restride, device = sys.argv[1], (sys.argv + ["cpu"])[2]
 rng = np.random.default_rng(18)
-names = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4", "U8": "u1", "I8": "i1", "BF16": "<u2"}
+names = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4", "U8": "u1", "I8": "i1", "BF16": "<u2", "U32": "<u4"}
+try:
+    import ml_dtypes
+
+    names |= {"F8_E4M3": ml_dtypes.float8_e4m3fn, "F8_E5M2": ml_dtypes.float8_e5m2}
+except ImportError:
+    pass
 blocks = "gguf", "q4_0", "q8_0", "mxfp4"  # what becomes a GGUF file
 failed = []
 
@@ -106,7 +114,8 @@ def check_gguf(folder):
     import gguf
 
     halves = {"Q4_0": [0], "Q4_1": [0, 2], "Q5_0": [0], "Q5_1": [0, 2], "Q8_0": [0], "Q2_K": [80, 82], "Q3_K": [108], "Q4_K": [0, 2], "Q5_K": [0, 2],
-              "Q6_K": [208], "IQ4_NL": [0], "IQ4_XS": [0], "TQ1_0": [52], "TQ2_0": [64], "MXFP4": [], "NVFP4": []}
+              "Q6_K": [208], "IQ4_NL": [0], "IQ4_XS": [0], "TQ1_0": [52], "TQ2_0": [64], "MXFP4": [], "NVFP4": [],
+              "IQ2_XXS": [0], "IQ2_XS": [0], "IQ2_S": [0], "IQ3_XXS": [0], "IQ3_S": [0], "IQ1_S": [0], "IQ1_M": []}
     checked = 0
     for name, at in halves.items():
         if not hasattr(gguf.GGMLQuantizationType, name):
@@ -122,6 +131,10 @@ def check_gguf(folder):
             b[:, 0] = rng.integers(100, 150, len(b))
         if name == "NVFP4":
             b[:, :4] = rng.integers(1, 127, (len(b), 4))
+        if name == "IQ1_M":  # a scale whose bits are in four places
+            d = (rng.standard_normal(len(b)) * 0.1).astype(np.float16).view(np.uint16)
+            for i in range(4):
+                b[:, 49 + 2 * i] = b[:, 49 + 2 * i] & 15 | (d >> 4 * i & 15).astype(np.uint8) << 4
         path = os.path.join(folder, "source.gguf")
         w = gguf.GGUFWriter(path, "test")
         w.add_tensor("blk.0.ffn_up.weight", b.reshape(rows, -1), raw_dtype=kind)
@@ -216,6 +229,44 @@ def check_compressed_tensors(folder):
         checked += agree(f"compressed-tensors, zero points of {bits} bits", got["p.weight_zero_point"], helpers.pack_to_int32(values, bits, packed_dim=0).numpy())
         checked += agree("compressed-tensors, shape", got["p.weight_shape"], np.array([64, 256], np.int64))
     return f"{checked} tensors"
+
+
+def check_mlx(folder):
+    import mlx.core as mx
+
+    mx.set_default_device(mx.cpu)
+    checked = 0
+    for bits in 2, 3, 4, 5, 6, 8:
+        for group in 32, 64, 128:
+            w = mx.array(rng.standard_normal((48, 256)).astype(np.float16))
+            q, s, b = mx.quantize(w, group_size=group, bits=bits)
+            want = np.array(mx.dequantize(q, s.astype(mx.float32), b.astype(mx.float32), group_size=group, bits=bits))
+            tensors = {"p.weight": np.array(q), "p.scales": np.array(s), "p.biases": np.array(b)}
+            got = repack(tensors, "float32", folder, config={"group_size": group, "bits": bits})
+            checked += agree(f"mlx, {bits} bits in groups of {group}", got["p.weight"], want)
+    for bits, zeros in (4, False), (4, True), (8, False):
+        x = GPTQ(64, 256, 64, bits, zeros)
+        got = repack(x.tensors, "mlx", folder, config=x.config)
+        y = mx.dequantize(mx.array(got["p.weight"]), mx.array(got["p.scales"]).astype(mx.float32), mx.array(got["p.biases"]).astype(mx.float32), group_size=64, bits=bits)
+        off = np.abs(np.array(y) - x.numbers).max()  # zero points times scales are rounded
+        if off > (2e-3 if zeros else 0):
+            failed.append(f"mlx, written of {bits} bits, off by {off}")
+        checked += 1
+    return f"{checked} weights"
+
+
+def check_fp8(folder):
+    import ml_dtypes
+
+    checked = 0
+    for kind in ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2:
+        for suffix, shape in ("weight_scale", ()), ("weight_scale", (1,)), ("weight_scale", (192, 1)), ("weight_scale_inv", (2, 3)):
+            w = rng.standard_normal((192, 320)).astype(np.float32).astype(kind)
+            scale = (rng.random(shape) + 0.01).astype(np.float32)
+            full = scale if scale.size in (1, 192) else np.repeat(np.repeat(scale, 128, 0)[:192], 128, 1)[:, :320]
+            got = repack({"p.weight": w, "p." + suffix: np.asarray(scale)}, "float32", folder, config={"quant_method": "fp8"})
+            checked += agree(f"fp8, scales of shape {shape}", got["p.weight"], w.astype(np.float32) * full)
+    return f"{checked} weights"
 
 
 def check_torchao(folder):
@@ -318,7 +369,7 @@ def check_hqq(folder):
 
 
 with tempfile.TemporaryDirectory() as folder:
-    for name, check in ("gguf", check_gguf), ("gguf, quantize", check_gguf_quantize), ("onnxruntime", check_onnxruntime), ("compressed-tensors", check_compressed_tensors), ("torchao", check_torchao), ("bitsandbytes", check_bitsandbytes), ("hqq", check_hqq):
+    for name, check in ("gguf", check_gguf), ("gguf, quantize", check_gguf_quantize), ("onnxruntime", check_onnxruntime), ("compressed-tensors", check_compressed_tensors), ("torchao", check_torchao), ("mlx", check_mlx), ("fp8", check_fp8), ("bitsandbytes", check_bitsandbytes), ("hqq", check_hqq):
         try:
             print(f"{name}: {check(folder)} agree")
         except ImportError as e:

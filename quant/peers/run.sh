@@ -7,13 +7,13 @@ set -eu
 cd "$(dirname "$0")/../.."
 : "${GO:=go}" "${PYTHON:=python3}"
 lib=$PWD/build/quant-peers
-packages="numpy gguf onnx onnxruntime safetensors"
+packages="numpy gguf onnx onnxruntime safetensors ml_dtypes"
 if [ "$(cat "$lib/.packages" 2>/dev/null)" != "$packages" ]; then
 	rm -rf "$lib"
 	mkdir -p "$lib"
 	$PYTHON -m pip install -q --disable-pip-version-check --root-user-action ignore --no-compile --target "$lib" $packages
 	# Without what they depend on, which is PyTorch and more.
-	for package in compressed-tensors torchao; do
+	for package in compressed-tensors torchao mlx mlx-cpu xllamacpp; do
 		$PYTHON -m pip install -q --disable-pip-version-check --root-user-action ignore --no-compile --no-deps --target "$lib" $package ||
 			echo "peers of quant: pip cannot install $package"
 	done
@@ -24,3 +24,5 @@ export PYTHONPATH=$lib:$PWD/build/peers/lib/torch${PYTHONPATH:+:$PYTHONPATH}
 # Which headers of files the reader of safetensors refuses.
 RESTRIDE_REQUIRE=safetensors RESTRIDE_SOAK=1 $GO test -count=1 -run TestOfficialReader ./checkpoint
 $PYTHON quant/peers/check.py build/restride "$@"
+# Whether llama.cpp loads what becomes GGUF, and computes the same with it.
+$PYTHON quant/peers/llama.py build/restride

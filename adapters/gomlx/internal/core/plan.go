@@ -1,9 +1,8 @@
-package gomlx
+package core
 
 import (
+	"maps"
 	"slices"
-
-	"github.com/gomlx/compute"
 )
 
 // A plan alternates: layout operations on the device, then operations of the Go backend, as
@@ -14,18 +13,18 @@ import (
 // backend it moves nothing, and as a view it moves nothing here. So do layout operations of a
 // few bytes, where both share memory: another execution of the Go backend would cost more.
 type planner struct {
-	bu       *builder
+	g        *Graph
 	home     map[*output]bool // see madeInGo
 	levels   map[*output]int  // see level
-	turns    map[*node]int    // of nodes of the Go backend, see turn
+	turns    map[*Node]int    // of nodes of the Go backend, see turn
 	tensors  map[*output]bool // wanted as tensors
-	goNodes  map[*node]bool   // needed by the Go backend, with the nodes that it makes itself
+	goNodes  map[*Node]bool   // needed by the Go backend, with the nodes that it makes itself
 	exported map[*output]bool // results of the Go backend that are used outside the execution that makes them
 }
 
-func newPlanner(bu *builder) *planner {
-	return &planner{bu: bu, home: map[*output]bool{}, levels: map[*output]int{}, turns: map[*node]int{},
-		tensors: map[*output]bool{}, goNodes: map[*node]bool{}, exported: map[*output]bool{}}
+func newPlanner(g *Graph) *planner {
+	return &planner{g: g, home: map[*output]bool{}, levels: map[*output]int{}, turns: map[*Node]int{},
+		tensors: map[*output]bool{}, goNodes: map[*Node]bool{}, exported: map[*output]bool{}}
 }
 
 // madeInGo reports whether the Go backend makes x itself where it uses it.
@@ -40,7 +39,7 @@ func (p *planner) madeInGo(x *output) bool {
 	case follows:
 		is = p.madeInGo(x.node.in[0])
 	case onDevice:
-		is = x.shape.ByteSize() < p.bu.b.few && p.allInGo(x.node.in)
+		is = x.of.bytes() < p.g.b.Few && p.allInGo(x.node.in)
 	}
 	p.home[x] = is
 	return is
@@ -68,7 +67,7 @@ func (p *planner) level(x *output) int {
 }
 
 // turn is the number of the turn in which the Go backend can run n.
-func (p *planner) turn(n *node) int {
+func (p *planner) turn(n *Node) int {
 	if turn, ok := p.turns[n]; ok {
 		return turn
 	}
@@ -107,7 +106,7 @@ func (p *planner) wantTensor(x *output) {
 }
 
 // wantNode marks that n runs on the Go backend, and everything that it needs.
-func (p *planner) wantNode(n *node) {
+func (p *planner) wantNode(n *Node) {
 	if p.goNodes[n] {
 		return
 	}
@@ -135,12 +134,12 @@ type plan struct {
 // constantSlot is an array that does not depend on parameters: it is made once.
 type constantSlot struct {
 	slot int
-	node *node
+	node *Node
 }
 
 // slot describes the uses of an array.
 type slot struct {
-	to       target
+	to       Array
 	inTensor bool // a step uses its tensor
 	inGo     bool // the Go backend uses it
 	output   bool
@@ -150,16 +149,27 @@ type slot struct {
 
 // step is a layout operation, or an execution of the Go backend.
 type step struct {
-	node *node // the layout operation
-	exec compute.Executable
+	node *Node // the layout operation
+	exec Program
+	ops  map[string]int64 // the operations of the execution, by name
+
+	counters []counter // of them
+
 	in   []int
 	out  []int
 	done []int // slots without further uses
 }
 
+// count notes an operation of an execution.
+func (s *step) count(n *Node) {
+	if n.kind != parameter && n.kind != constant {
+		s.ops[n.op]++
+	}
+}
+
 // byNumber sorts nodes in order of creation, in which operands come before results.
-func byNumber(nodes []*node) []*node {
-	slices.SortFunc(nodes, func(a, b *node) int { return a.number - b.number })
+func byNumber(nodes []*Node) []*Node {
+	slices.SortFunc(nodes, func(a, b *Node) int { return a.number - b.number })
 	return nodes
 }
 
@@ -176,7 +186,7 @@ func (d *draft) slot(x *output) int {
 	if !ok {
 		i = len(d.plan.slots)
 		d.at[x] = i
-		d.plan.slots = append(d.plan.slots, slot{to: newTarget(x.shape), fixed: x.node.kind == parameter, last: -1})
+		d.plan.slots = append(d.plan.slots, slot{to: x.of, fixed: x.node.kind == parameter, last: -1})
 	}
 	return i
 }
@@ -187,13 +197,13 @@ func (d *draft) constant(x *output) constantSlot {
 	return constantSlot{i, x.node}
 }
 
-// newPlan plans the main function.
-func newPlan(bu *builder) (*plan, error) {
-	d := &draft{newPlanner(bu), &plan{}, map[*output]int{}}
-	for _, x := range bu.main.params {
+// newPlan plans a computation whose results are returned, the shadow's values.
+func newPlan(g *Graph, returned []*output, values []Value) (*plan, error) {
+	d := &draft{newPlanner(g), &plan{}, map[*output]int{}}
+	for _, x := range g.params {
 		d.plan.params = append(d.plan.params, d.slot(x))
 	}
-	for _, x := range bu.main.returned {
+	for _, x := range returned {
 		if x.node.kind == fallback {
 			d.exported[x] = true
 			d.wantNode(x.node)
@@ -202,59 +212,127 @@ func newPlan(bu *builder) (*plan, error) {
 		}
 	}
 	var err error
-	if bu.whole != "" || bu.alone == "" && !d.hasLayout() {
-		err = d.planWhole()
+	if g.whole != "" || g.alone == "" && !d.pays() {
+		err = d.planWhole(returned, values)
 	} else {
 		err = d.planTurns()
+		for _, x := range returned {
+			d.plan.outputs = append(d.plan.outputs, d.slot(x))
+		}
 	}
 	if err != nil {
 		return nil, err
 	}
-	for _, x := range bu.main.returned {
-		i := d.slot(x)
-		d.plan.outputs = append(d.plan.outputs, i)
+	for _, i := range d.plan.outputs {
 		d.plan.slots[i].output = true
 	}
 	d.plan.finish()
 	return d.plan, nil
 }
 
-// hasLayout reports whether there are layout operations to run.
-func (d *draft) hasLayout() bool {
+// What layout operations of a computation gain and cost where both share memory, about, in
+// picoseconds: the Go backend moves an element at a time.
+const (
+	gainPerByteOfView = 2_000      // transpositions, slices
+	gainPerByteOfFill = 700        // joins, conversions
+	costPerOperation  = 2_500_000  // a tensor over its memory, and a view or a copy
+	costPerTurn       = 12_000_000 // another execution of the Go backend
+)
+
+// pays reports whether there are layout operations to run on the device, rather than all of the
+// computation on the Go backend.
+func (d *draft) pays() bool {
 	if len(d.goNodes) == 0 {
 		return true
 	}
+	gain, operations := int64(0), 0
 	for x := range d.tensors {
-		if x.node.kind != fallback {
+		switch x.node.kind {
+		case parameter, constant, fallback:
+			continue
+		case onDevice:
+			perByte := int64(gainPerByteOfView)
+			if x.node.fill != nil {
+				perByte = gainPerByteOfFill
+			}
+			gain += perByte * x.of.bytes()
+		case lone: // the Go backend has other results
 			return true
 		}
+		operations++
 	}
-	return false
+	if d.g.b.host == nil || d.g.b.Few == 0 {
+		return operations > 0
+	}
+	turns := map[int]bool{}
+	for n := range d.goNodes {
+		if n.kind == fallback {
+			turns[d.turn(n)] = true
+		}
+	}
+	return gain > int64(costPerOperation*operations+costPerTurn*(len(turns)-1))
 }
 
-// planWhole plans one execution of the Go backend: the shadow's.
-func (d *draft) planWhole() error {
-	exec, err := d.bu.shadow.Compile()
-	if err != nil {
-		return err
-	}
-	s := step{exec: exec, in: d.plan.params}
-	for i, x := range d.bu.main.returned {
-		if _, again := d.at[x]; again || x.node.kind == parameter { // each result has its own slot
-			d.bu.main.returned[i] = &output{node: &node{op: "Identity"}, f: x.f, shape: x.shape}
+// planWhole plans one execution of the Go backend: the shadow's, if some values are not
+// recorded. Each distinct result has its own slot.
+func (d *draft) planWhole(returned []*output, values []Value) (err error) {
+	e := &emitter{draft: d, to: d.g.shadow, step: &step{in: d.plan.params, ops: map[string]int64{}}}
+	nodes := d.needed()
+	if d.g.whole == "" {
+		e = d.emitter(0, nodes)
+		e.all = true
+		for _, n := range nodes {
+			if err := e.node(n); err != nil {
+				return err
+			}
 		}
-		s.out = append(s.out, d.slot(d.bu.main.returned[i]))
+		values = slices.Clone(values)
+		for i, x := range returned {
+			if values[i], err = e.value(x); err != nil {
+				return err
+			}
+		}
+	} else {
+		for _, n := range nodes {
+			e.step.count(n)
+		}
 	}
-	d.plan.steps = []step{s}
-	return nil
+	seen := map[Value]int{}
+	var results []Value
+	for i, v := range values {
+		at, again := seen[v]
+		if !again {
+			at = d.slot(&output{node: &Node{op: "Identity"}, of: returned[i].of})
+			seen[v] = at
+			results, e.step.out = append(results, v), append(e.step.out, at)
+		}
+		d.plan.outputs = append(d.plan.outputs, at)
+	}
+	e.step.exec, err = e.to.Compile(results)
+	d.plan.steps = []step{*e.step}
+	return err
+}
+
+// needed returns the nodes of the computation, except parameters.
+func (d *draft) needed() (nodes []*Node) {
+	all := maps.Clone(d.goNodes)
+	for x := range d.tensors {
+		all[x.node] = true
+	}
+	for n := range all {
+		if n.kind != parameter {
+			nodes = append(nodes, n)
+		}
+	}
+	return byNumber(nodes)
 }
 
 // planTurns plans the turns. The Go backend's executions are built from the last one on, so
 // that the required outputs of earlier ones are known.
 func (d *draft) planTurns() error {
 	last := 0
-	layouts := map[int][]*node{}
-	groups := map[int][]*node{}
+	layouts := map[int][]*Node{}
+	groups := map[int][]*Node{}
 	for x := range d.tensors {
 		switch x.node.kind {
 		case parameter, fallback:
@@ -302,15 +380,14 @@ func (d *draft) planTurns() error {
 }
 
 // group builds an execution of the Go backend.
-func (d *draft) group(turn int, nodes []*node) (*step, error) {
-	gb := d.bu.b.inner.Builder(d.bu.name)
-	e := &emitter{draft: d, turn: turn, g: gb.Main(), values: map[*output]compute.Value{}, step: &step{}}
+func (d *draft) group(turn int, nodes []*Node) (*step, error) {
+	e := d.emitter(turn, nodes)
 	for _, n := range nodes {
 		if err := e.node(n); err != nil {
 			return nil, err
 		}
 	}
-	var results []compute.Value
+	var results []Value
 	for _, n := range nodes {
 		for _, x := range n.out {
 			if d.exported[x] && e.values[x] != nil {
@@ -319,28 +396,45 @@ func (d *draft) group(turn int, nodes []*node) (*step, error) {
 			}
 		}
 	}
-	if err := e.g.Return(results, nil); err != nil {
-		return nil, err
-	}
 	var err error
-	e.step.exec, err = gb.Compile()
+	e.step.exec, err = e.to.Compile(results)
 	return e.step, err
+}
+
+// smallArrays is the mean number of bytes of a computation's arrays below which the Go backend
+// runs one operation after another: a goroutine for each would cost more than it saves. The work
+// of a convolution does not follow from the sizes of its arrays.
+const smallArrays = 16 << 10
+
+// emitter returns an emitter of nodes.
+func (d *draft) emitter(turn int, nodes []*Node) *emitter {
+	bytes, arrays, heavy := int64(0), int64(0), false
+	for _, n := range nodes {
+		heavy = heavy || n.op == "ConvGeneral"
+		for _, x := range n.out {
+			bytes += x.of.bytes()
+			arrays++
+		}
+	}
+	return &emitter{draft: d, turn: turn, to: d.g.b.Builder(d.g.name, !heavy && bytes < smallArrays*arrays),
+		values: map[*output]Value{}, step: &step{ops: map[string]int64{}}}
 }
 
 // emitter builds nodes again, in a separate function of the Go backend.
 type emitter struct {
 	*draft
 	turn   int
-	g      compute.Function
-	values map[*output]compute.Value
+	all    bool // the Go backend makes everything but parameters
+	to     Computation
+	values map[*output]Value
 	step   *step
 }
 
-func (e *emitter) node(n *node) error {
+func (e *emitter) node(n *Node) error {
 	if e.values[n.out[0]] != nil {
 		return nil
 	}
-	in := make([]compute.Value, len(n.in))
+	in := make([]Value, len(n.in))
 	for i, x := range n.in {
 		if x == nil {
 			continue
@@ -350,7 +444,8 @@ func (e *emitter) node(n *node) error {
 			return err
 		}
 	}
-	values, err := n.build(e.g, in)
+	e.step.count(n)
+	values, err := n.build(e.to, in)
 	if err != nil {
 		return err
 	}
@@ -361,18 +456,18 @@ func (e *emitter) node(n *node) error {
 }
 
 // value returns an operand: made here, or transferred as a parameter.
-func (e *emitter) value(x *output) (compute.Value, error) {
+func (e *emitter) value(x *output) (Value, error) {
 	if v := e.values[x]; v != nil {
 		return v, nil
 	}
-	if x.node.kind == fallback && e.turns[x.node] == e.turn || x.node.kind != fallback && e.madeInGo(x) {
+	if e.all && x.node.kind != parameter || x.node.kind == fallback && e.turns[x.node] == e.turn || x.node.kind != fallback && e.madeInGo(x) {
 		err := e.node(x.node)
 		return e.values[x], err
 	}
 	if x.node.kind == fallback {
 		e.exported[x] = true
 	}
-	v, err := e.g.Parameter("", x.shape, nil)
+	v, err := e.to.Parameter("", x.of)
 	e.values[x] = v
 	e.step.in = append(e.step.in, e.slot(x))
 	return v, err
@@ -421,14 +516,14 @@ func (p *plan) transfers() (toHost, toDevice int64) {
 			continue
 		}
 		for _, slot := range s.in {
-			if x := p.slots[slot]; !inGo[slot] && !x.to.shape.IsDynamic() {
-				toHost += x.to.shape.ByteSize()
+			if x := p.slots[slot]; !inGo[slot] {
+				toHost += x.to.bytes()
 			}
 		}
 		for _, slot := range s.out {
 			inGo[slot] = true
 			if x := p.slots[slot]; x.inTensor {
-				toDevice += x.to.shape.ByteSize()
+				toDevice += x.to.bytes()
 			}
 		}
 	}

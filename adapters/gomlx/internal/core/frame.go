@@ -1,9 +1,8 @@
-package gomlx
+package core
 
 import (
 	"slices"
 
-	"github.com/gomlx/compute"
 	"github.com/pkg/errors"
 	"github.com/restride/restride/device"
 	"github.com/restride/restride/tensor"
@@ -11,21 +10,24 @@ import (
 
 // frame is one execution.
 type frame struct {
-	*executable
-	inputs []*buffer
+	*Executable
+	inputs []*Held
 	donate []bool
 	data   []datum         // the arrays, by slot
 	spared []bool          // slots whose Go buffer is a spare
+	owned  []bool          // slots whose Go buffer is this execution's alone
+	used   []*Held         // inputs
+	viewed []viewed        // the Go buffers of released slots, whose memory views may still have
 	taken  []device.Buffer // memory that outputs must not share: inputs', constants' and other outputs'
 }
 
-func newFrame(e *executable, inputs []*buffer, donate []bool) *frame {
+func newFrame(e *Executable, inputs []*Held, donate []bool) *frame {
 	n := len(e.plan.slots)
-	return &frame{executable: e, inputs: inputs, donate: donate, data: make([]datum, n), spared: make([]bool, n)}
+	return &frame{Executable: e, inputs: inputs, donate: donate, data: make([]datum, n), spared: make([]bool, n), owned: make([]bool, n)}
 }
 
 // run executes the plan.
-func (f *frame) run() ([]compute.Buffer, error) {
+func (f *frame) run() ([]*Held, error) {
 	for i, x := range f.inputs {
 		at := f.plan.params[i]
 		s := &f.plan.slots[at]
@@ -33,6 +35,7 @@ func (f *frame) run() ([]compute.Buffer, error) {
 		if f.data[at], err = x.use(s.inTensor || s.output, s.inGo); err != nil {
 			return nil, errors.WithMessagef(err, "input %d, %q", i, f.names[i])
 		}
+		f.used = append(f.used, x)
 		f.take(f.data[at].t)
 	}
 	for i, c := range f.plan.constants {
@@ -71,23 +74,46 @@ func (f *frame) take(t *tensor.Tensor) {
 // release releases an array.
 func (f *frame) release(slot int) {
 	d := &f.data[slot]
-	if f.spared[slot] && d.g != nil {
+	switch {
+	case d.g == nil:
+	case f.spared[slot]:
 		f.spares[slot].Put(d.g)
-		f.spared[slot] = false
+	case f.owned[slot] && d.t == nil:
+		f.b.Recycle(d.g)
+	case f.owned[slot] && f.b.host != nil:
+		f.viewed = append(f.viewed, viewed{d.g, d.t.Buffer()})
 	}
+	f.spared[slot], f.owned[slot] = false, false
 	d.release()
 }
 
-// end releases the rest.
+// viewed is a buffer of the Go backend with the device's buffer over its memory.
+type viewed struct {
+	g  Buffer
+	of device.Buffer
+}
+
+// end releases the rest, and gives back memory that no result has.
 func (f *frame) end() {
 	for slot := range f.data {
 		f.release(slot)
 	}
+	for _, x := range f.used {
+		x.used()
+	}
+	if len(f.viewed) == 0 || f.b.Stream.Wait() != nil { // the queue may still read it
+		return
+	}
+	for _, v := range f.viewed {
+		if !slices.Contains(f.taken, v.of) {
+			f.b.Recycle(v.g)
+		}
+	}
 }
 
 // spare returns memory of the Go backend for an array: an earlier execution's, if available.
-func (f *frame) spare(slot int) (compute.Buffer, error) {
-	if g, ok := f.spares[slot].Get().(compute.Buffer); ok {
+func (f *frame) spare(slot int) (Buffer, error) {
+	if g := f.spares[slot].Get(); g != nil {
 		return g, nil
 	}
 	return f.b.memory(f.plan.slots[slot].to)
@@ -105,7 +131,7 @@ func (f *frame) layout(s *step) (err error) {
 	slot := s.out[0]
 	f.b.layoutSteps.Add(1)
 	if s.node.view != nil {
-		f.data[slot].t, err = s.node.view(f.b.stream, in, f.plan.slots[slot].to)
+		f.data[slot].t, err = s.node.view(f.b.Stream, in, f.plan.slots[slot].to)
 	} else {
 		err = f.fill(slot, s.node.fill, in)
 	}
@@ -124,7 +150,7 @@ func (f *frame) fill(slot int, fill fillFunc, in []*tensor.Tensor) (err error) {
 		f.spared[slot] = true
 		d.t, err = f.b.over(d.g, s.to)
 	} else {
-		d.t, err = tensor.Empty(f.b.stream, s.to.dtype, s.to.dims...)
+		d.t, err = tensor.Empty(f.b.Stream, s.to.DType, s.to.Dims...)
 	}
 	if err != nil {
 		return err
@@ -141,11 +167,11 @@ func (f *frame) fill(slot int, fill fillFunc, in []*tensor.Tensor) (err error) {
 
 // execute runs operations of the Go backend.
 func (f *frame) execute(number int, s *step) error {
-	in, donate := make([]compute.Buffer, len(s.in)), make([]bool, len(s.in))
+	in, donate := make([]Buffer, len(s.in)), make([]bool, len(s.in))
 	for i, slot := range s.in {
 		d := &f.data[slot]
 		if d.g == nil {
-			err := f.b.needGo(d, f.plan.slots[slot].to, func() (compute.Buffer, error) { return f.spare(slot) })
+			err := f.b.needGo(d, f.plan.slots[slot].to, func() (Buffer, error) { return f.spare(slot) })
 			if err != nil {
 				return err
 			}
@@ -154,17 +180,25 @@ func (f *frame) execute(number int, s *step) error {
 		in[i], donate[i] = d.g, f.donates(slot, number)
 	}
 	if f.b.host != nil { // other devices wait at reads
-		if err := f.b.stream.Wait(); err != nil {
+		if err := f.b.Stream.Wait(); err != nil {
 			return err
 		}
 	}
 	f.b.goSteps.Add(1)
+	for _, c := range s.counters {
+		c.total.Add(c.times)
+	}
 	out, err := executeSafely(s.exec, in, donate)
 	if err != nil {
 		return err
 	}
+	for i, slot := range s.in {
+		if donate[i] {
+			f.data[slot].g, f.owned[slot] = nil, false
+		}
+	}
 	for i, slot := range s.out {
-		f.data[slot].g = out[i]
+		f.data[slot].g, f.owned[slot] = out[i], true
 	}
 	return nil
 }
@@ -192,43 +226,42 @@ func (f *frame) donates(slot, number int) bool {
 }
 
 // executeSafely converts a panic of the Go backend to an error.
-func executeSafely(exec compute.Executable, in []compute.Buffer, donate []bool) (out []compute.Buffer, err error) {
+func executeSafely(exec Program, in []Buffer, donate []bool) (out []Buffer, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = errors.Errorf("the Go backend: %v", r)
 		}
 	}()
-	return exec.Execute(in, donate, 0)
+	return exec.Execute(in, donate)
 }
 
 // outputs returns the results: each contiguous, in its own memory.
-func (f *frame) outputs() ([]compute.Buffer, error) {
-	out := make([]compute.Buffer, 0, len(f.plan.outputs))
+func (f *frame) outputs() ([]*Held, error) {
+	out := make([]*Held, 0, len(f.plan.outputs))
 	for i, slot := range f.plan.outputs {
 		again := slices.Contains(f.plan.outputs[:i], slot)
 		to, d, err := f.output(slot, again)
 		if err != nil {
 			for _, x := range out {
-				_ = x.Finalize() // always nil
+				x.Finalize()
 			}
 			return nil, errors.WithMessagef(err, "output %d", i)
 		}
-		out = append(out, newBuffer(f.b, to, d))
+		out = append(out, f.b.hold(to, d))
 	}
 	return out, nil
 }
 
-func (f *frame) output(slot int, again bool) (to target, own datum, err error) {
+func (f *frame) output(slot int, again bool) (to Array, own datum, err error) {
 	d := &f.data[slot]
 	to = f.plan.slots[slot].to
-	if to.shape.IsDynamic() {
-		shape, err := d.g.Shape()
-		if err != nil {
+	if to.Open() {
+		if to, err = f.b.Describe(d.g); err != nil {
 			return to, own, err
 		}
-		to = newTarget(shape)
 	}
 	if d.t == nil && !again {
+		f.owned[slot] = false
 		return to, datum{g: d.g}, nil
 	}
 	if err := f.b.needTensor(d, to); err != nil {
@@ -241,7 +274,7 @@ func (f *frame) output(slot int, again bool) (to target, own datum, err error) {
 	f.take(d.t)
 	own.t, err = d.t.Alias()
 	if !f.spared[slot] {
-		own.g = d.g // of the same memory, or the same elements
+		own.g, f.owned[slot] = d.g, false // of the same memory, or the same elements
 	}
 	return to, own, err
 }

@@ -1,38 +1,39 @@
-package gomlx
+package core
 
 import (
 	"slices"
 
-	"github.com/gomlx/compute"
 	"github.com/pkg/errors"
 	"github.com/restride/restride/device"
+	"github.com/restride/restride/internal/numeric"
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/tensor"
 )
 
-func (f *function) Gather(x, starts compute.Value, vectorAxis int, offsetAxes, collapsed, startMap, sizes []int, sorted bool) (compute.Value, error) {
-	keep(&offsetAxes, &collapsed, &startMap, &sizes)
-	n := &node{kind: onDevice, op: "Gather",
-		build: func(g compute.Function, in []compute.Value) ([]compute.Value, error) {
-			v, err := g.Gather(in[0], in[1], vectorAxis, offsetAxes, collapsed, startMap, sizes, sorted)
-			return []compute.Value{v}, err
-		}}
-	n.fill = func(dst *tensor.Tensor, in []*tensor.Tensor) error {
-		at, err := integers(in[1])
-		if err != nil {
-			return err
+// Gather reads windows of an array at indices, which must be integers.
+func Gather(indices Array, vectorAxis int, offsetAxes, collapsed, startMap, sizes []int) (*Node, error) {
+	n := Fallback("Gather")
+	if !isInteger(indices.DType) {
+		return nil, errors.Errorf("restride: Gather: indices of shape %s; integers are wanted", indices.Shape)
+	}
+	if len(startMap) > 0 && len(startMap) <= device.MaxIndices {
+		n.kind = onDevice
+		n.fill = func(dst *tensor.Tensor, in []*tensor.Tensor) error {
+			at, err := integers(in[1])
+			if err != nil {
+				return err
+			}
+			defer at.Release()
+			w := windows{vectorAxis: vectorAxis, windowAxes: offsetAxes, dropped: collapsed, axes: startMap, sizes: sizes}
+			return w.take(dst, in[0], at)
 		}
-		defer at.Release()
-		w := windows{vectorAxis: vectorAxis, windowAxes: offsetAxes, dropped: collapsed, axes: startMap, sizes: sizes}
-		return w.take(dst, in[0], at)
 	}
-	if at, err := f.Shape(starts); err == nil && !at.DType.IsInt() {
-		return nil, errors.Errorf("restride: Gather: indices of shape %s; integers are wanted", at)
-	}
-	if len(startMap) == 0 || len(startMap) > device.MaxIndices {
-		n.kind, n.fill = fallback, nil
-	}
-	return f.single(n, x, starts)
+	return n, nil
+}
+
+func isInteger(t layout.DType) bool {
+	kind := numeric.KindOf(t)
+	return kind == numeric.IntKind || kind == numeric.UintKind
 }
 
 // integers returns indices as int32 or int64.

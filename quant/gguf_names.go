@@ -1,0 +1,84 @@
+package quant
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// llama.cpp's counterparts of Transformers' names.
+var (
+	layerNames  = regexp.MustCompile(`^(?:model\.)?(?:language_model\.)?(?:model\.)?layers\.([0-9]+)\.(.*)$`)
+	blockNames  = regexp.MustCompile(`^blk\.([0-9]+)\.ffn_(gate|up|down)_exps$`)
+	expertParts = regexp.MustCompile(`^(?:mlp|block_sparse_moe|feed_forward)\.experts\.([0-9]+)\.(gate_proj|up_proj|down_proj|w1|w2|w3)$`)
+
+	// partNames are the modules of a layer.
+	partNames = map[string]string{
+		"self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v", "self_attn.o_proj": "attn_output", "self_attn.qkv_proj": "attn_qkv",
+		"self_attn.q_norm": "attn_q_norm", "self_attn.k_norm": "attn_k_norm", "self_attn.sinks": "attn_sinks",
+		"self_attn.q_a_proj": "attn_q_a", "self_attn.q_b_proj": "attn_q_b", "self_attn.kv_a_proj_with_mqa": "attn_kv_a_mqa", "self_attn.kv_b_proj": "attn_kv_b",
+		"self_attn.q_a_layernorm": "attn_q_a_norm", "self_attn.kv_a_layernorm": "attn_kv_a_norm",
+		"mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up", "mlp.down_proj": "ffn_down", "mlp.gate_up_proj": "ffn_up",
+		"mlp.gate": "ffn_gate_inp", "mlp.router": "ffn_gate_inp", "block_sparse_moe.gate": "ffn_gate_inp",
+		"mlp.experts.gate_proj": "ffn_gate_exps", "mlp.experts.up_proj": "ffn_up_exps", "mlp.experts.down_proj": "ffn_down_exps",
+		"mlp.experts.w1": "ffn_gate_exps", "mlp.experts.w3": "ffn_up_exps", "mlp.experts.w2": "ffn_down_exps",
+		"mlp.switch_mlp.gate_proj": "ffn_gate_exps", "mlp.switch_mlp.up_proj": "ffn_up_exps", "mlp.switch_mlp.down_proj": "ffn_down_exps",
+		"mlp.shared_expert.gate_proj": "ffn_gate_shexp", "mlp.shared_expert.up_proj": "ffn_up_shexp", "mlp.shared_expert.down_proj": "ffn_down_shexp",
+		"mlp.shared_experts.gate_proj": "ffn_gate_shexp", "mlp.shared_experts.up_proj": "ffn_up_shexp", "mlp.shared_experts.down_proj": "ffn_down_shexp",
+		"mlp.shared_expert_gate": "ffn_gate_inp_shexp",
+		"input_layernorm":        "attn_norm", "post_attention_layernorm": "ffn_norm",
+		"pre_feedforward_layernorm": "ffn_norm", "post_feedforward_layernorm": "post_ffw_norm",
+	}
+	// modelNames are the modules outside layers.
+	modelNames = map[string]string{"embed_tokens": "token_embd", "norm": "output_norm", "lm_head": "output"}
+	// afterAttention are the models whose post_attention_layernorm follows the attention: other
+	// models' precedes the feed-forward.
+	afterAttention = []string{"gemma2", "gemma3", "gemma3_text", "gpt_oss", "olmo2", "olmo3", "glm4", "exaone4"}
+	// interleavedHeads are the models whose q_proj and k_proj llama.cpp stores with rows of the
+	// two halves of each head in turn.
+	interleavedHeads = []string{"llama", "mistral", "mixtral", "granite", "granitemoe", "smollm3", "arcee", "minicpm", "olmo", "xverse", "deepseek"}
+)
+
+// ggufName returns a weight's name in GGUF; unknown names stay.
+func ggufName(name string) string { return GGUFModule("", name) }
+
+// GGUFModule returns llama.cpp's name of a module that Transformers names, in a model of a
+// type as config.json says; "": any. Unknown names stay.
+func GGUFModule(model, name string) string {
+	if m := layerNames.FindStringSubmatch(name); m != nil {
+		part := partNames[strings.Replace(m[2], "block_sparse_moe.experts", "mlp.experts", 1)]
+		if m[2] == "post_attention_layernorm" && slices.Contains(afterAttention, model) {
+			part = "post_attention_norm"
+		}
+		if part != "" {
+			return "blk." + m[1] + "." + part
+		}
+		return name
+	}
+	module := name
+	for _, prefix := range []string{"model.", "language_model.", "model."} {
+		module = strings.TrimPrefix(module, prefix)
+	}
+	if other := modelNames[module]; other != "" {
+		return other
+	}
+	return name
+}
+
+// Head returns the number of rows of an attention head that llama.cpp stores in another order
+// than Transformers, in a module with so many rows in heads of a model of a type; 0: none.
+func Head(model, module string, rows, heads, keyHeads int64) int64 {
+	if !slices.Contains(interleavedHeads, model) {
+		return 0
+	}
+	switch {
+	case strings.HasSuffix(module, "self_attn.k_proj") && keyHeads > 0:
+		heads = keyHeads
+	case !strings.HasSuffix(module, "self_attn.q_proj"):
+		return 0
+	}
+	if heads < 1 || rows%heads != 0 || rows/heads%2 != 0 {
+		return 0
+	}
+	return rows / heads
+}

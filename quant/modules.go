@@ -1,0 +1,140 @@
+package quant
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Modules are patterns for the names of modules that are not quantised, as configurations
+// list them.
+type Modules []modulePattern
+
+// modulePattern is a pattern in the words of a configuration.
+type modulePattern struct {
+	kind patternKind
+	text string
+}
+
+type patternKind uint8
+
+const (
+	exactly  patternKind = iota // a module
+	inside                      // a part of modules' names
+	globbed                     // with * and ?
+	regexped                    // a regular expression for the start of a name
+)
+
+// expression returns a regular expression for whole names.
+func (m modulePattern) expression() string {
+	switch m.kind {
+	case inside:
+		return ".*" + regexp.QuoteMeta(m.text) + ".*"
+	case globbed:
+		e := regexp.QuoteMeta(m.text)
+		return strings.NewReplacer(`\*`, ".*", `\?`, ".").Replace(e)
+	case regexped:
+		return m.text
+	}
+	return regexp.QuoteMeta(m.text)
+}
+
+// match reports whether a pattern matches a module. A regular expression that Go's package does
+// not read matches nothing.
+func (m modulePattern) match(name string) bool {
+	switch m.kind {
+	case exactly:
+		return m.text == name || strings.HasPrefix(name, m.text+".")
+	case inside:
+		return strings.Contains(name, m.text)
+	case globbed:
+		ok, err := path.Match(m.text, name)
+		if ok && err == nil {
+			return true
+		}
+	}
+	e := compiled(m.expression())
+	return e != nil && e.MatchString(name)
+}
+
+// compiled compiles a regular expression for the start of a name; nil: Go cannot read it.
+var compiled = newMemory(func(text string) *regexp.Regexp {
+	e, err := regexp.Compile("^(?:" + text + ")")
+	if err != nil {
+		return nil
+	}
+	return e
+})
+
+// match reports whether one of the patterns matches a module.
+func (m Modules) match(name string) bool {
+	return slices.ContainsFunc(m, func(p modulePattern) bool { return p.match(name) })
+}
+
+// modulesOf are patterns of one kind.
+func modulesOf(kind patternKind, texts []string) (out Modules) {
+	for _, text := range texts {
+		switch kind := kind; {
+		case strings.HasPrefix(text, "re:"):
+			out = append(out, modulePattern{regexped, strings.TrimPrefix(text, "re:")})
+		case strings.ContainsAny(text, "*?") && kind != regexped:
+			out = append(out, modulePattern{globbed, text})
+		default:
+			out = append(out, modulePattern{kind, text})
+		}
+	}
+	return out
+}
+
+// unquantisedKeys are the keys of the list of modules that are not quantised, by the
+// configuration's quant_method.
+var unquantisedKeys = map[string]string{
+	"compressed-tensors": "ignore", "modelopt": "ignore", "bitsandbytes": "llm_int8_skip_modules", "hqq": "skip_modules",
+}
+
+// Unquantised adds to a configuration, which Weight.Config returned, the modules that are not
+// quantised, in the configuration's own words: the source's patterns, and the given names of
+// modules with matrices of numbers.
+func (m Modules) Unquantised(config map[string]any, names []string) {
+	method, _ := config["quant_method"].(string)
+	kept, left := Modules{}, []string{}
+	for _, p := range m {
+		switch {
+		case method == "gptq", method == "compressed-tensors", p.kind == exactly,
+			p.kind == globbed && method == "modelopt", p.kind == inside && method != "modelopt":
+			kept = append(kept, p)
+		}
+	}
+	for _, name := range names {
+		if !kept.match(name) {
+			left = append(left, name)
+		}
+	}
+	if len(kept)+len(left) == 0 {
+		return
+	}
+	if method == "gptq" {
+		dynamic := map[string]any{}
+		for _, p := range kept {
+			dynamic["-:"+p.expression()] = map[string]any{}
+		}
+		for _, name := range left {
+			dynamic["-:"+regexp.QuoteMeta(name)+"$"] = map[string]any{}
+		}
+		config["dynamic"] = dynamic
+		return
+	}
+	texts := []string{}
+	for _, p := range kept {
+		if method == "compressed-tensors" && p.kind != exactly {
+			p.text = "re:" + p.expression()
+		}
+		texts = append(texts, p.text)
+	}
+	key, ok := unquantisedKeys[method]
+	if !ok {
+		key = "modules_to_not_convert"
+	}
+	config[key] = append(texts, left...)
+}
