@@ -5,7 +5,6 @@ go 1.26
 require (
 	github.com/restride/restride v0.0.0
 	github.com/stretchr/testify v1.11.1
-	github.com/yalue/onnxruntime_go v1.27.0
 )
 
 require (
