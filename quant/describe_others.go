@@ -169,12 +169,3 @@ func describeMLX(d *Description, c *fields) {
 		}
 	}
 }
-
-// cmpOr is cmp.Or of two values.
-func cmpOr[T comparable](a, b T) T {
-	var zero T
-	if a != zero {
-		return a
-	}
-	return b
-}
