@@ -56,6 +56,7 @@ func (c *compiler) claims() {
 	k.between()
 	k.operands()
 	k.results()
+	c.checkClaims()
 }
 
 // keeper marks the nodes that an engine keeps.

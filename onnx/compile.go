@@ -23,6 +23,7 @@ type compiler struct {
 	probes   bool
 	provider Provider              // nil: none
 	declared map[string]model.Type // types of the graph's values, for a provider
+	types    map[string]model.Type // the inferred ones too, if the provider claims nodes
 	depth    int                   // nesting depth of the graph
 	path     string                // of the graph, if it is in a node
 	shared   *shared

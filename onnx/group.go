@@ -30,7 +30,8 @@ type Group struct {
 	// Model has the nodes in an executable order, with their constants and the opsets and
 	// functions of the model. Its inputs and outputs match the Call's and have the types
 	// that the model declares, but inputs that nodes make have no extents: real models declare
-	// wrong ones. Its outputs are the values used outside the group.
+	// wrong ones. A group with claimed nodes has the types of all inputs, which the session
+	// infers where none is declared. Its outputs are the values used outside the group.
 	Model  *model.Model
 	Stream *tensor.Stream // the session's
 	// Checked: all inputs are inputs of the session, which checks their types.
@@ -197,6 +198,10 @@ func namesOf(values []model.ValueInfo) []string {
 func (c *compiler) modelOf(members []*unit, constants map[string]any) *model.Model {
 	m := *c.model
 	m.Graph = &model.Graph{Name: "group"}
+	types := c.declared
+	if claims(members) {
+		types = c.types
+	}
 	within := make(map[*unit]bool, len(members))
 	for _, u := range members {
 		within[u] = true
@@ -219,11 +224,11 @@ func (c *compiler) modelOf(members []*unit, constants map[string]any) *model.Mod
 				m.Graph.SparseInitializers = append(m.Graph.SparseInitializers, *t)
 			default:
 				if !within[maker] {
-					declared := c.declared[name]
+					t := types[name]
 					if maker != nil {
-						declared = withoutExtents(declared)
+						t = withoutExtents(t)
 					}
-					m.Graph.Inputs = append(m.Graph.Inputs, model.ValueInfo{Name: name, Type: declared})
+					m.Graph.Inputs = append(m.Graph.Inputs, model.ValueInfo{Name: name, Type: t})
 				}
 			}
 		}

@@ -4,15 +4,16 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/restride/restride/layout"
 	"github.com/restride/restride/onnx"
 )
 
 // Claim is onnx.Claimer's: ONNX Runtime keeps layout operators within groups, where it fuses
 // them and where they would end a group. Sequences and optionals cannot pass the edge of a
-// group.
+// group. Casts to text are the session's: ONNX Runtime writes some numbers differently.
 func (e *Engine) Claim(n onnx.Node) onnx.Claim {
 	switch {
-	case n.Domain != "", n.Op == "BitCast", holdsOthers(n.Op):
+	case n.Domain != "", n.Op == "BitCast", holdsOthers(n.Op), n.Op == "Cast" && castsTo(n, layout.String):
 		return onnx.ClaimNone
 	case n.Op == "Slice", n.Op == "Split": // windows, which ONNX Runtime copies
 		return onnx.ClaimBetween
@@ -27,6 +28,13 @@ func (e *Engine) Claim(n onnx.Node) onnx.Claim {
 // holdsOthers reports whether an operator works on sequences or optionals.
 func holdsOthers(op string) bool {
 	return op != "ReverseSequence" && strings.Contains(op, "Sequence") || strings.HasPrefix(op, "Optional")
+}
+
+// castsTo reports whether a Cast makes one of these types.
+func castsTo(n onnx.Node, types ...layout.DType) bool {
+	a, _ := n.Attrs.Get("to")
+	to, _ := a.Value.(int64)
+	return slices.ContainsFunc(types, func(t layout.DType) bool { return to == int64(t) })
 }
 
 // views are other operators that only change the layout, for as long as nobody needs their

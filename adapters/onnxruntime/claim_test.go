@@ -1,0 +1,44 @@
+package onnxruntime_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/restride/restride/layout"
+	"github.com/restride/restride/onnx"
+	"github.com/restride/restride/onnx/model"
+	"github.com/restride/restride/tensor"
+)
+
+// TestBugClaimedText: nodes that read or make text stay the session's, since text cannot leave a
+// group.
+func TestBugClaimedText(t *testing.T) {
+	s, engine := openOn(t, "cpu"), newEngine(t)
+	strings := func(out onnx.Values) []string {
+		x, err := out.Tensor("y")
+		require.NoError(t, err)
+		v, err := tensor.Values[string](x)
+		require.NoError(t, err)
+		return v
+	}
+	x := input(t, s, layout.Float32, []float32{1, -2}, 2)
+
+	cast := modelOf(list("x"), list("y"),
+		node("Relu", list("x"), list("a")),
+		node("Cast", list("a"), list("b"), onnx.Int("to", int64(layout.String))),
+		node("Identity", list("b"), list("y")))
+	cast.Graph.Inputs[0].Type = model.TensorOf(layout.Float32, model.Known(2))
+	require.Equal(t, []string{"1.0", "0.0"}, strings(run(t, newSession(t, s, cast, engine), onnx.Values{"x": x})))
+
+	chosen := modelOf(list("x", "p", "q"), list("y"),
+		node("Relu", list("x"), list("a")),
+		node("IsNaN", list("a"), list("c")),
+		node("Where", list("c", "p", "q"), list("y")))
+	for i, of := range []layout.DType{layout.Float32, layout.String, layout.String} {
+		chosen.Graph.Inputs[i].Type = model.TensorOf(of, model.Known(2))
+	}
+	p := held(t)(tensor.FromSlice(s, []string{"p", "p"}, 2))
+	q := held(t)(tensor.FromSlice(s, []string{"q", "q"}, 2))
+	require.Equal(t, []string{"q", "q"}, strings(run(t, newSession(t, s, chosen, engine), onnx.Values{"x": x, "p": p, "q": q})))
+}
