@@ -20,7 +20,7 @@ func (c *compiler) checkClaims() {
 	constants := c.constants()
 	for again := true; again; {
 		again = false
-		for _, members := range c.allGroups() {
+		for _, members := range c.groupsOf(c.nodes) {
 			if !claims(members) {
 				continue
 			}
