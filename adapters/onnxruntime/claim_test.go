@@ -66,3 +66,23 @@ func TestBugClaimsOfUnknownTypes(t *testing.T) {
 		require.Equal(t, []float32{3, 0}, floats(t, out, "y", layout.Float32, 2))
 	}
 }
+
+// TestBugClaimedCasts: casts that ONNX Runtime computes differently stay the session's.
+func TestBugClaimedCasts(t *testing.T) {
+	s, engine := openOn(t, "cpu"), newEngine(t)
+	x := input(t, s, layout.Float32, []float32{.5, 1.5, 2.5}, 3)
+	for _, cast := range []model.Node{
+		node("Cast", list("a"), list("b"), onnx.Int("to", int64(layout.Int4))),
+		node("Cast", list("a"), list("b"), onnx.Int("to", int64(layout.Uint4))),
+		node("CastLike", list("a", "like"), list("b")),
+	} {
+		m := modelOf(list("x"), list("y"),
+			node("Relu", list("x"), list("a")), cast,
+			node("Cast", list("b"), list("c"), onnx.Int("to", int64(layout.Float32))),
+			node("Relu", list("c"), list("y")))
+		m.Opsets[""], m.Graph.Inputs[0].Type = 21, model.TensorOf(layout.Float32, model.Known(3))
+		m.Graph.Initializers = []model.Tensor{{Name: "like", Type: layout.Int4, Dims: layout.Shape{2}, Data: []byte{0}}}
+		out := run(t, newSession(t, s, m, engine), onnx.Values{"x": x})
+		require.Equal(t, []float32{0, 2, 2}, floats(t, out, "y", layout.Float32, 3), cast.OpType)
+	}
+}
