@@ -13,7 +13,7 @@ import (
 // claims in groups with inputs of unknown types: the engine could refuse these in a run, when
 // the session can no longer run the nodes itself.
 func (c *compiler) checkClaims() {
-	if !claims(c.nodes) {
+	if !anyClaimed(c.nodes) {
 		return
 	}
 	c.types = c.inferTypes()
@@ -21,7 +21,7 @@ func (c *compiler) checkClaims() {
 	for again := true; again; {
 		again = false
 		for _, members := range c.groupsOf(c.nodes) {
-			if !claims(members) {
+			if !anyClaimed(members) {
 				continue
 			}
 			g := c.modelOf(members, constants).Graph
@@ -31,17 +31,17 @@ func (c *compiler) checkClaims() {
 				stuck[name] = !passes(c.types[name])
 			}
 			for _, u := range members {
-				if u.kept != "" && (!known || slices.ContainsFunc(slices.Concat(u.in, u.outs), func(name string) bool { return stuck[name] })) {
-					u.kept, again = "", true
+				if u.claimed != "" && (!known || slices.ContainsFunc(slices.Concat(u.in, u.outs), func(name string) bool { return stuck[name] })) {
+					u.claimed, again = "", true
 				}
 			}
 		}
 	}
 }
 
-// claims reports whether the engine claims any of these nodes.
-func claims(nodes []*unit) bool {
-	return slices.ContainsFunc(nodes, func(u *unit) bool { return u.kept != "" })
+// anyClaimed reports whether the engine claims any of these nodes.
+func anyClaimed(nodes []*unit) bool {
+	return slices.ContainsFunc(nodes, func(u *unit) bool { return u.claimed != "" })
 }
 
 // isKnown reports whether an engine can prepare a group for an input of a type.

@@ -62,13 +62,13 @@ func (c *compiler) group() error {
 		groups = groups[1:]
 		m, closers := c.modelOf(members, constants), len(c.p.closers)
 		whole, err := c.whole(engine, members, m)
-		if err != nil && claims(members) && !errors.Is(err, device.ErrOutOfMemory) {
+		if err != nil && anyClaimed(members) && !errors.Is(err, device.ErrOutOfMemory) {
 			// The engine may lack a type of an operator that it claims.
 			if e := c.closeFrom(closers); e != nil {
 				return errors.Join(err, e)
 			}
 			for _, u := range members {
-				u.kept, u.refusal = "", err
+				u.claimed, u.refusal = "", err
 			}
 			groups = append(groups, c.groupsOf(members)...)
 			continue
@@ -78,7 +78,7 @@ func (c *compiler) group() error {
 		}
 		if whole == nil && len(m.Graph.Outputs) > 0 {
 			for _, u := range members {
-				if u.kept = ""; u.engine != nil {
+				if u.claimed = ""; u.engine != nil {
 					u.d.host |= uint(u.engine.Host)
 				}
 			}
@@ -117,7 +117,7 @@ func errFixed(op, name string) error {
 
 // groups reports whether a node can be in a group.
 func (c *compiler) groups(u *unit) bool {
-	return u.kept != "" || u.engine != nil && c.sameOpsets(u)
+	return u.claimed != "" || u.engine != nil && c.sameOpsets(u)
 }
 
 // sameOpsets reports whether the model's opsets apply to a node, as to all nodes of a group.
@@ -152,7 +152,7 @@ func (c *compiler) groupsOf(nodes []*unit) [][]*unit {
 			return false
 		}
 		for _, u := range members { // nothing here is the engine's own
-			u.kept = ""
+			u.claimed = ""
 		}
 		return true
 	})
@@ -189,12 +189,12 @@ func (c *compiler) whole(engine Grouper, members []*unit, m *model.Model) (*unit
 	for _, m := range members {
 		u.group = append(u.group, m.index)
 		u.refusal = cmp.Or(u.refusal, m.refusal)
-		if m.kept != "" {
-			u.keeps = append(u.keeps, Kept{Index: m.index, Name: m.node.Name, Op: m.d.name, Why: m.kept})
+		if m.claimed != "" {
+			u.claims = append(u.claims, Kept{Index: m.index, Name: m.node.Name, Op: m.d.name, Why: m.claimed})
 		}
 	}
 	slices.Sort(u.group)
-	slices.SortFunc(u.keeps, func(a, b Kept) int { return cmp.Compare(a.Index, b.Index) })
+	slices.SortFunc(u.claims, func(a, b Kept) int { return cmp.Compare(a.Index, b.Index) })
 	return u, nil
 }
 
@@ -211,7 +211,7 @@ func (c *compiler) modelOf(members []*unit, constants map[string]any) *model.Mod
 	m := *c.model
 	m.Graph = &model.Graph{Name: "group"}
 	types := c.declared
-	if claims(members) {
+	if anyClaimed(members) {
 		types = c.types
 	}
 	within := make(map[*unit]bool, len(members))
