@@ -9,9 +9,9 @@ import (
 	"github.com/restride/restride/onnx/model"
 )
 
-// checkClaims gives up claims of nodes with values that cannot pass the edge of their group, and all
-// claims in groups with inputs of unknown types: the engine could refuse these in a run, when
-// the session can no longer run the nodes itself.
+// checkClaims gives up claims of nodes with values that cannot pass the edge of their group,
+// and all claims in groups with inputs of unknown types: the engine could refuse these in a
+// run, when the session can no longer run the nodes itself.
 func (c *compiler) checkClaims() {
 	if !anyClaimed(c.nodes) {
 		return
