@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"math"
 	"slices"
 	"strings"
 
@@ -18,8 +19,8 @@ type modelConfig struct {
 	Hidden     *uint32      `json:"hidden_size"`
 	Layers     *uint32      `json:"num_hidden_layers"`
 	FeedBy     *uint32      `json:"intermediate_size"`
-	Heads      *uint32      `json:"num_attention_heads"`
-	KeyHeads   *uint32      `json:"num_key_value_heads"`
+	Heads      *heads       `json:"num_attention_heads"`
+	KeyHeads   *heads       `json:"num_key_value_heads"`
 	HeadSize   *uint32      `json:"head_dim"`
 	Context    *uint32      `json:"max_position_embeddings"`
 	Vocabulary *uint32      `json:"vocab_size"`
@@ -34,6 +35,20 @@ type modelConfig struct {
 	Scaling    *scaling     `json:"rope_scaling"`
 	Parameters *scaling     `json:"rope_parameters"`
 	Text       *modelConfig `json:"text_config"`
+	Classes    []string     `json:"architectures"`
+}
+
+// heads is a number of heads: a positive whole number, 4.0 too; 0: config.json has something else.
+type heads uint32
+
+// UnmarshalJSON never fails: only some models need the number.
+func (c *heads) UnmarshalJSON(text []byte) error {
+	var x float64
+	*c = 0
+	if err := json.Unmarshal(text, &x); err == nil && x >= 1 && x <= math.MaxUint32 && x == math.Trunc(x) {
+		*c = heads(x)
+	}
+	return nil
 }
 
 // scaling is how positions are scaled.
@@ -56,8 +71,15 @@ func readModel(c *checkpoint.Checkpoint) modelConfig {
 	if c.Config != nil {
 		_ = json.Unmarshal(c.Config, &m)
 	}
+	classes := m.Classes
 	if m.Text != nil {
 		m = *m.Text
+	}
+	if m.Type == "" && len(classes) > 0 {
+		m.Type = quant.ModelType(classes[0])
+	}
+	if m.KeyHeads == nil {
+		m.KeyHeads = m.Heads
 	}
 	return m
 }
@@ -108,27 +130,33 @@ const maxExperts = 1 << 16
 
 // forTarget returns the weights as the target has them: for GGUF stacked, divided, and with rows
 // in llama.cpp's order.
-func (r *repack) forTarget(all []*quant.Weight) (out []*quant.Weight) {
+func (r *repack) forTarget(all []*quant.Weight) (out []*quant.Weight, err error) {
 	if !r.forLlama() {
-		return all
+		return all, nil
 	}
 	m := readModel(r.source)
 	for _, w := range r.stacked(all) {
-		shape := w.Shape()
-		w.Heads = headOf(m, w.Name, shape[max(0, len(shape)-2)])
+		if w.Heads, err = headOf(m, w.Name, w.Shape()); err != nil {
+			return nil, err
+		}
 		out = append(out, w.Parts(r.target)...)
 	}
-	return out
+	return out, nil
 }
 
-func headOf(m modelConfig, module string, rows int64) int64 {
-	of := func(n *uint32) int64 {
+// headOf returns the number of rows of a head in a matrix, or the bias, of a module (see
+// quant.Head).
+func headOf(m modelConfig, module string, shape []int64) (int64, error) {
+	of := func(n *heads) int64 {
 		if n == nil {
 			return 0
 		}
 		return int64(*n)
 	}
-	return quant.Head(m.Type, module, rows, of(m.Heads), of(m.KeyHeads))
+	if len(shape) == 0 {
+		return 0, nil
+	}
+	return quant.Head(m.Type, module, shape[max(0, len(shape)-2)], of(m.Heads), of(m.KeyHeads))
 }
 
 // kept is a tensor that is not of a weight, and its name in the output.
@@ -139,13 +167,13 @@ type kept struct {
 
 // keep decides what becomes of tensors that are not of weights: they are copied, or converted to
 // what llama.cpp reads.
-func (r *repack) keep(rest []quant.Tensor) (out []kept) {
+func (r *repack) keep(rest []quant.Tensor) (out []kept, err error) {
 	r.carried, r.dropped, r.foreign = nil, nil, nil
 	if !r.forLlama() {
 		for _, t := range rest {
 			out = append(out, kept{t, t.Name})
 		}
-		return out
+		return out, nil
 	}
 	m := readModel(r.source)
 	for _, t := range rest {
@@ -153,7 +181,18 @@ func (r *repack) keep(rest []quant.Tensor) (out []kept) {
 			r.dropped = append(r.dropped, t.Name) // llama.cpp computes them
 			continue
 		}
-		if r.carry(m, t) {
+		all, err := carriages(m, t)
+		if err != nil {
+			return nil, err
+		}
+		for _, as := range all {
+			p, err := quant.Carry(t, as)
+			if err != nil {
+				return nil, err
+			}
+			r.carried = append(r.carried, &weight{From: p.From, planned: newPlanned(p, true)})
+		}
+		if len(all) > 0 {
 			continue
 		}
 		to := llamaName(m.Type, t.Name)
@@ -162,35 +201,41 @@ func (r *repack) keep(rest []quant.Tensor) (out []kept) {
 		}
 		out = append(out, kept{t, to})
 	}
-	return out
+	return out, nil
 }
 
-// carry plans the conversion of a tensor to float32, if llama.cpp wants that: of one axis, of
-// routers, and of the biases of gpt-oss's experts, which are of two weights in turn.
-func (r *repack) carry(m modelConfig, t quant.Tensor) bool {
-	add := func(name string, first, of, head int64) bool {
-		p, err := quant.Carry(t, name, first, of, head)
-		if err == nil {
-			r.carried = append(r.carried, &weight{From: p.From, planned: newPlanned(p, true)})
-		}
-		return err == nil
-	}
+// carriages plan the conversion of a tensor, if llama.cpp wants one: tensors of one axis, routers
+// and biases as float32, q_proj and k_proj with rows in its order, and the biases of gpt-oss's
+// experts as those of two weights in turn.
+func carriages(m modelConfig, t quant.Tensor) ([]quant.Carriage, error) {
 	to := llamaName(m.Type, t.Name)
 	if prefix, ok := strings.CutSuffix(t.Name, ".gate_up_proj_bias"); ok && strings.HasSuffix(prefix, ".experts") {
-		return add(llamaName(m.Type, prefix+".gate_proj_bias"), 0, 2, 0) && add(llamaName(m.Type, prefix+".up_proj_bias"), 1, 2, 0)
+		return []quant.Carriage{
+			{Name: llamaName(m.Type, prefix+".gate_proj_bias"), Type: "F32", Of: 2},
+			{Name: llamaName(m.Type, prefix+".up_proj_bias"), Type: "F32", First: 1, Of: 2},
+		}, nil
 	}
-	module, isBias := strings.CutSuffix(t.Name, ".bias")
-	head := int64(0)
-	if isBias && len(t.Dims) == 1 {
-		head = headOf(m, module, t.Dims[0])
+	if to == t.Name {
+		return nil, nil
 	}
+	as := quant.Carriage{Name: to, Type: "F32"}
+	module, isWeight := strings.CutSuffix(t.Name, ".weight")
+	module, isBias := strings.CutSuffix(module, ".bias")
+	if isWeight || isBias {
+		var err error
+		if as.Head, err = headOf(m, module, t.Dims); err != nil {
+			return nil, err
+		}
+	}
+	float := t.Type == "F16" || t.Type == "BF16"
 	switch {
-	case to == t.Name:
-		return false
-	case head > 0, t.Type != "F32" && (len(t.Dims) == 1 || strings.Contains(to, ".ffn_gate_inp") || strings.HasSuffix(to, ".bias")):
-		return add(to, 0, 1, head)
+	case as.Head > 0 && isWeight:
+		as.Type = t.Type
+	case as.Head > 0, float && (len(t.Dims) == 1 || strings.Contains(to, ".ffn_gate_inp") || strings.HasSuffix(to, ".bias")):
+	default:
+		return nil, nil
 	}
-	return false
+	return []quant.Carriage{as}, nil
 }
 
 // llamaName returns llama.cpp's name of a tensor. Unknown names stay.
@@ -243,7 +288,7 @@ func (r *repack) addModel(h *checkpoint.Header) {
 	}
 	number := func(key string, values ...*uint32) {
 		for _, v := range values {
-			if v != nil {
+			if v != nil && *v != 0 {
 				add(key, checkpoint.ValueOf(*v))
 				return
 			}
@@ -260,12 +305,12 @@ func (r *repack) addModel(h *checkpoint.Header) {
 	number("A.embedding_length", m.Hidden)
 	number("A.block_count", m.Layers)
 	number("A.feed_forward_length", m.FeedBy)
-	number("A.attention.head_count", m.Heads)
-	number("A.attention.head_count_kv", m.KeyHeads, m.Heads)
+	number("A.attention.head_count", (*uint32)(m.Heads))
+	number("A.attention.head_count_kv", (*uint32)(m.KeyHeads))
 	number("A.vocab_size", m.Vocabulary)
 	size := m.HeadSize
 	if size == nil && m.Hidden != nil && m.Heads != nil && *m.Heads > 0 {
-		n := *m.Hidden / *m.Heads
+		n := *m.Hidden / uint32(*m.Heads)
 		size = &n
 	}
 	number("A.attention.key_length", size)

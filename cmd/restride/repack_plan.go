@@ -63,7 +63,11 @@ func (r *repack) plan() error {
 		r.left = len(every.weights) + len(every.refused) - len(found.weights)
 	}
 	kinds := weightKinds{to: r.target, verify: r.verify}
-	for _, w := range r.forTarget(found.weights) {
+	weights, err := r.forTarget(found.weights)
+	if err != nil {
+		return err
+	}
+	for _, w := range weights {
 		p, fresh, err := kinds.weight(w)
 		if err != nil {
 			return fmt.Errorf("%s: %w", quote.Plain(w.Name), err)

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/restride/restride/checkpoint"
+)
+
+// llamaFolder is a model of a configuration, with a GPTQ weight.
+func llamaFolder(t *testing.T, config string, fill map[string][]byte, more ...string) string {
+	all := "model.layers.0."
+	tensors := append(gptqWeight(t, all+"mlp.up_proj", 32), gptqWeight(t, all+"self_attn.k_proj", 16)...)
+	for _, m := range more {
+		name, typ, _ := strings.Cut(m, " ")
+		tensors = append(tensors, safetensor(t, name, typ, 32, 64))
+	}
+	return folder(t, "{"+config+strings.TrimPrefix(gptqConfig, "{"), fill, tensors...)
+}
+
+// gptqWeight is a weight of so many rows of 64.
+func gptqWeight(t *testing.T, name string, rows int64) []*checkpoint.Tensor {
+	return []*checkpoint.Tensor{safetensor(t, name+".qweight", "I32", 8, rows), safetensor(t, name+".scales", "F16", 2, rows)}
+}
+
+// TestBugHeadsOfNumbers: rows of a q_proj that is not quantised stayed in Transformers' order.
+func TestBugHeadsOfNumbers(t *testing.T) {
+	const q = "model.layers.0.self_attn.q_proj.weight"
+	dir := llamaFolder(t, `"model_type": "llama", "num_attention_heads": 4.0, "num_key_value_heads": 2,`, map[string][]byte{q: halves(32*64, true)}, q+" BF16")
+	path, _ := repacked(t, dir, "gguf")
+	in, out := tensorBytes(t, filepath.Join(dir, "model.safetensors"), q), tensorBytes(t, path, "blk.0.attn_q.weight")
+	require.Len(t, out, len(in))
+	for n := range 32 {
+		from := n/8*8 + n%2*4 + n%8/2
+		assert.Equal(t, in[from*128:][:128], out[n*128:][:128], "row %d", n)
+	}
+}
+
+// TestBugUnknownHeads: without a number of heads, or with one that is not whole, rows of k_proj
+// stayed in Transformers' order.
+func TestBugUnknownHeads(t *testing.T) {
+	want := tensorOf(t, `"model_type": "llama", "num_attention_heads": 2, "num_key_value_heads": 2,`)
+	for _, same := range []string{
+		`"model_type": "llama", "num_attention_heads": 2,`, `"model_type": "llama", "num_attention_heads": 2.0, "num_key_value_heads": null,`,
+		`"architectures": ["LlamaForCausalLM"], "num_attention_heads": 2,`, `"model_type": "internlm3", "num_attention_heads": 2,`,
+		`"model_type": "llava", "text_config": {"model_type": "llama", "num_attention_heads": 2},`,
+	} {
+		assert.Equal(t, want, tensorOf(t, same), same)
+	}
+	assert.NotEqual(t, want, tensorOf(t, `"model_type": "qwen2", "num_attention_heads": 2,`))
+	for _, bad := range []string{
+		`"model_type": "llama",`, `"model_type": "llama", "num_attention_heads": 2, "num_key_value_heads": [2],`, `"model_type": "llama", "num_attention_heads": 3,`,
+		`"model_type": "llava", "text_config": {"model_type": "llama"},`,
+	} {
+		_, err := restride("repack", llamaFolder(t, bad, nil), "--to", "gguf", "--output", filepath.Join(t.TempDir(), "out.gguf"))
+		require.ErrorContains(t, err, "num_key_value_heads", bad)
+	}
+}
+
+// tensorOf is k_proj in GGUF of a model of a configuration.
+func tensorOf(t *testing.T, config string) []byte {
+	path, _ := repacked(t, llamaFolder(t, config, nil), "gguf")
+	return tensorBytes(t, path, "blk.0.attn_k.weight")
+}
