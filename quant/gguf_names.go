@@ -31,6 +31,7 @@ var (
 		"mlp.shared_expert_gate": "ffn_gate_inp_shexp",
 		"input_layernorm":        "attn_norm", "post_attention_layernorm": "ffn_norm",
 		"pre_feedforward_layernorm": "ffn_norm", "post_feedforward_layernorm": "post_ffw_norm",
+		"post_self_attn_layernorm": "post_attention_norm", "post_mlp_layernorm": "post_ffw_norm",
 	}
 	// modelNames are the modules outside layers.
 	modelNames = map[string]string{"embed_tokens": "token_embd", "norm": "output_norm", "lm_head": "output"}
@@ -40,15 +41,33 @@ var (
 	// interleavedHeads are the models whose q_proj and k_proj llama.cpp stores with rows of the
 	// two halves of each head in turn.
 	interleavedHeads = []string{"llama", "mistral", "mixtral", "granite", "granitemoe", "granitemoeshared", "smollm3", "arcee", "minicpm", "olmo", "xverse", "deepseek", "internlm3"}
+	// plusOne are the models whose norms llama.cpp stores with 1 added.
+	plusOne = []string{"gemma", "gemma2", "gemma3", "gemma3_text"}
 	// sameNumbers are other models whose rows and norms llama.cpp stores as Transformers does.
 	sameNumbers = []string{"qwen2", "qwen3", "qwen2_moe", "qwen3_moe", "phi3", "glm4", "starcoder2"}
 )
+
+// knownModels are the models whose rows and norms are as llama.cpp stores them.
+var knownModels = slices.Concat(afterAttention, interleavedHeads, plusOne, sameNumbers)
+
+// KnownModel reports whether rows and norms of models of a type, as config.json says, are written
+// as llama.cpp stores them. Those of other models stay as they are.
+func KnownModel(model string) bool { return slices.Contains(knownModels, model) }
+
+// NormOffset returns the number that llama.cpp's file adds to each number of a tensor of a model
+// of a type: 1 or 0.
+func NormOffset(model, tensor string) float32 {
+	if slices.Contains(plusOne, model) && strings.HasSuffix(tensor, "norm.weight") {
+		return 1
+	}
+	return 0
+}
 
 // ModelType returns the type that config.json has for models of a class, such as
 // LlamaForCausalLM, or "" if the class is not known.
 func ModelType(class string) string {
 	class = strings.ToLower(strings.TrimSuffix(class, "ForCausalLM"))
-	for _, model := range slices.Concat(afterAttention, interleavedHeads, sameNumbers) {
+	for _, model := range knownModels {
 		if strings.ReplaceAll(model, "_", "") == class {
 			return model
 		}

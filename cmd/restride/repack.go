@@ -80,6 +80,7 @@ type repack struct {
 	weights    []*weight
 	left       int      // weights that --only does not match
 	companions []string // files that come along into a folder
+	renamed    bool     // weights have llama.cpp's names
 	leftOut    []string // keys of metadata that the output cannot contain
 	notes      []string // what the source has that nothing uses
 	// Of a GGUF file made of safetensors: tensors that are converted besides weights, names of

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -135,7 +136,9 @@ func (r *repack) forTarget(all []*quant.Weight) (out []*quant.Weight, err error)
 		return all, nil
 	}
 	m := readModel(r.source)
+	r.renamed = false
 	for _, w := range r.stacked(all) {
+		r.renamed = r.renamed || quant.GGUFModule(m.Type, w.Name) != w.Name
 		if w.Heads, err = headOf(m, w.Name, w.Shape()); err != nil {
 			return nil, err
 		}
@@ -218,7 +221,7 @@ func carriages(m modelConfig, t quant.Tensor) ([]quant.Carriage, error) {
 	if to == t.Name {
 		return nil, nil
 	}
-	as := quant.Carriage{Name: to, Type: "F32"}
+	as := quant.Carriage{Name: to, Type: "F32", Plus: quant.NormOffset(m.Type, t.Name)}
 	module, isWeight := strings.CutSuffix(t.Name, ".weight")
 	module, isBias := strings.CutSuffix(module, ".bias")
 	if isWeight || isBias {
@@ -231,7 +234,7 @@ func carriages(m modelConfig, t quant.Tensor) ([]quant.Carriage, error) {
 	switch {
 	case as.Head > 0 && isWeight:
 		as.Type = t.Type
-	case as.Head > 0, float && (len(t.Dims) == 1 || strings.Contains(to, ".ffn_gate_inp") || strings.HasSuffix(to, ".bias")):
+	case as.Head > 0, as.Plus != 0, float && (len(t.Dims) == 1 || strings.Contains(to, ".ffn_gate_inp") || strings.HasSuffix(to, ".bias")):
 	default:
 		return nil, nil
 	}
@@ -269,6 +272,9 @@ func (r *repack) tellLlama() {
 	}
 	add("tensors left out, which llama.cpp computes", r.dropped)
 	add("tensors whose names llama.cpp may not know", r.foreign)
+	if m := readModel(r.source); r.renamed && !quant.KnownModel(m.Type) {
+		r.notes = append(r.notes, fmt.Sprintf("rows and norms are as in the source, and llama.cpp's may differ: config.json's model_type is %q", m.Type))
+	}
 	r.notes = append(r.notes, r.unsaid...)
 }
 

@@ -66,3 +66,28 @@ func tensorOf(t *testing.T, config string) []byte {
 	path, _ := repacked(t, llamaFolder(t, config, nil), "gguf")
 	return tensorBytes(t, path, "blk.0.attn_k.weight")
 }
+
+// TestBugNorms: llama.cpp's names and numbers of norms differ between models.
+func TestBugNorms(t *testing.T) {
+	const norm = "model.layers.0.post_attention_layernorm.weight"
+	for model, want := range map[string]string{
+		"qwen3": "ffn_norm", "glm4": "ffn_norm", "glm4_moe": "post_attention_norm", "seed_oss": "post_attention_norm", "gemma3n_text": "post_attention_norm",
+		"gemma": "ffn_norm", "gemma2": "post_attention_norm", "gemma3_text": "post_attention_norm", "nemotron": "ffn_norm", "": "ffn_norm",
+	} {
+		for _, typ := range []string{"BF16", "F32"} {
+			fill := halves(64, true)
+			if typ == "F32" {
+				fill = []byte{0, 0, 0x80, 0x3f} // 1
+			}
+			dir := folder(t, `{"model_type": "`+model+`",`+strings.TrimPrefix(gptqConfig, "{"), map[string][]byte{norm: fill},
+				append(gptqWeight(t, "model.layers.0.mlp.up_proj", 32), safetensor(t, norm, typ, 64))...)
+			path, out := repacked(t, dir, "gguf")
+			first := float32(1)
+			if model == "gemma" || model == "gemma2" || model == "gemma3_text" {
+				first = 2
+			}
+			assert.Equal(t, first, floats(tensorBytes(t, path, "blk.0."+want+".weight"))[0], model)
+			assert.Equal(t, model == "nemotron" || model == "", strings.Contains(out, "rows and norms are as in the source"), out)
+		}
+	}
+}
