@@ -198,7 +198,7 @@ func (r *repack) keep(rest []quant.Tensor) (out []kept, err error) {
 		if len(all) > 0 {
 			continue
 		}
-		to := llamaName(m.Type, t.Name)
+		to := nameOf(m, t)
 		if to == t.Name && m.Type != "" {
 			r.foreign = append(r.foreign, t.Name)
 		}
@@ -208,16 +208,12 @@ func (r *repack) keep(rest []quant.Tensor) (out []kept, err error) {
 }
 
 // carriages plan the conversion of a tensor, if llama.cpp wants one: tensors of one axis, routers
-// and biases as float32, q_proj and k_proj with rows in its order, and the biases of gpt-oss's
-// experts as those of two weights in turn.
+// and biases as float32, q_proj and k_proj with rows in its order, and gpt-oss's experts.
 func carriages(m modelConfig, t quant.Tensor) ([]quant.Carriage, error) {
-	to := llamaName(m.Type, t.Name)
-	if prefix, ok := strings.CutSuffix(t.Name, ".gate_up_proj_bias"); ok && strings.HasSuffix(prefix, ".experts") {
-		return []quant.Carriage{
-			{Name: llamaName(m.Type, prefix+".gate_proj_bias"), Type: "F32", Of: 2},
-			{Name: llamaName(m.Type, prefix+".up_proj_bias"), Type: "F32", First: 1, Of: 2},
-		}, nil
+	if all := ossExperts(m, t); all != nil {
+		return all, nil
 	}
+	to := nameOf(m, t)
 	if to == t.Name {
 		return nil, nil
 	}
@@ -239,6 +235,41 @@ func carriages(m modelConfig, t quant.Tensor) ([]quant.Carriage, error) {
 		return nil, nil
 	}
 	return []quant.Carriage{as}, nil
+}
+
+// ossExperts plan the conversion of gpt-oss's experts that are numbers, of shape [E, in, out], and
+// of its experts' biases. Gates alternate with the rest along the last axis.
+func ossExperts(m modelConfig, t quant.Tensor) []quant.Carriage {
+	i := strings.LastIndexByte(t.Name, '.')
+	if i < 0 || !strings.HasSuffix(t.Name[:i], ".experts") {
+		return nil
+	}
+	to := func(part string) string { return llamaName(m.Type, t.Name[:i+1]+part) }
+	unnamed := numberExperts(t) && m.Type == "gpt_oss"
+	switch part := t.Name[i+1:]; {
+	case part == "gate_up_proj_bias":
+		return []quant.Carriage{{Name: to("gate_proj_bias"), Type: "F32", Of: 2}, {Name: to("up_proj_bias"), Type: "F32", First: 1, Of: 2}}
+	case part == "gate_up_proj" && unnamed:
+		return []quant.Carriage{{Name: to("gate_proj"), Type: t.Type, Of: 2, Turned: true}, {Name: to("up_proj"), Type: t.Type, First: 1, Of: 2, Turned: true}}
+	case part == "down_proj" && unnamed:
+		return []quant.Carriage{{Name: to(part), Type: t.Type, Turned: true}}
+	}
+	return nil
+}
+
+// numberExperts reports whether a tensor has a layer's experts as numbers, and its name does not
+// say which axis is which: models differ.
+func numberExperts(t quant.Tensor) bool {
+	return len(t.Dims) == 3 && strings.Contains(t.Name, "experts") && !strings.HasSuffix(t.Name, ".weight") && slices.Contains([]string{"F16", "BF16", "F32"}, t.Type)
+}
+
+// nameOf returns llama.cpp's name of a tensor that is copied. Experts that may have to be turned
+// keep theirs.
+func nameOf(m modelConfig, t quant.Tensor) string {
+	if numberExperts(t) {
+		return t.Name
+	}
+	return llamaName(m.Type, t.Name)
 }
 
 // llamaName returns llama.cpp's name of a tensor. Unknown names stay.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/binary"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -89,5 +90,39 @@ func TestBugNorms(t *testing.T) {
 			assert.Equal(t, first, floats(tensorBytes(t, path, "blk.0."+want+".weight"))[0], model)
 			assert.Equal(t, model == "nemotron" || model == "", strings.Contains(out, "rows and norms are as in the source"), out)
 		}
+	}
+}
+
+// TestBugExpertsOfNumbers: experts of shape [E, in, out] were written as [E, out, in].
+func TestBugExpertsOfNumbers(t *testing.T) {
+	const experts = "model.layers.0.mlp.experts."
+	for _, model := range []string{"gpt_oss", "qwen3_moe"} {
+		dir := folder(t, `{"model_type": "`+model+`",`+strings.TrimPrefix(gptqConfig, "{"), map[string][]byte{experts + "down_proj": halves(2*8*16, true), experts + "gate_up_proj": halves(2*8*32, true)},
+			append(gptqWeight(t, "model.layers.0.self_attn.v_proj", 32), safetensor(t, experts+"down_proj", "BF16", 2, 8, 16), safetensor(t, experts+"gate_up_proj", "BF16", 2, 8, 32))...)
+		path, out := repacked(t, dir, "gguf")
+		number := func(b []byte, i int) uint16 { return binary.LittleEndian.Uint16(b[2*i:]) }
+		source := filepath.Join(dir, "model.safetensors")
+		down, both := tensorBytes(t, source, experts+"down_proj"), tensorBytes(t, source, experts+"gate_up_proj")
+		assert.Equal(t, model != "gpt_oss", strings.Contains(out, "experts that stay as they are"), out)
+		if model != "gpt_oss" {
+			assert.Equal(t, down, tensorBytes(t, path, experts+"down_proj"))
+			assert.Equal(t, both, tensorBytes(t, path, experts+"gate_up_proj"))
+			continue
+		}
+		turned, gate, up := tensorBytes(t, path, "blk.0.ffn_down_exps.weight"), tensorBytes(t, path, "blk.0.ffn_gate_exps.weight"), tensorBytes(t, path, "blk.0.ffn_up_exps.weight")
+		for e := range 2 {
+			for in := range 8 {
+				for n := range 16 {
+					at := (e*16+n)*8 + in
+					require.Equal(t, number(down, (e*8+in)*16+n), number(turned, at))
+					require.Equal(t, number(both, (e*8+in)*32+2*n), number(gate, at))
+					require.Equal(t, number(both, (e*8+in)*32+2*n+1), number(up, at))
+				}
+			}
+		}
+		c, err := checkpoint.Open(path)
+		require.NoError(t, err)
+		assert.Equal(t, []int64{2, 16, 8}, c.Lookup("blk.0.ffn_gate_exps.weight").Dims)
+		require.NoError(t, c.Close())
 	}
 }

@@ -54,7 +54,12 @@ func (r *repack) plan() error {
 	if len(found.weights) == 0 {
 		return layout.Errorf(layout.ErrInvalid, "repack", "%s has no weights of format %s", quote.Path(r.source.Path), known.name())
 	}
-	r.notes = sourceNotes(r.source, known, found)
+	stay := found
+	if r.forLlama() {
+		m := readModel(r.source)
+		stay.rest = slices.DeleteFunc(slices.Clone(found.rest), func(t quant.Tensor) bool { return ossExperts(m, t) != nil })
+	}
+	r.notes = sourceNotes(r.source, known, stay)
 	if r.only != "" {
 		every, err := known.find(all, func(string) bool { return true })
 		if err != nil {
