@@ -87,8 +87,10 @@ type repack struct {
 	// tensors that are left out or that llama.cpp may not know, and what the file does not say.
 	carried                  []*weight
 	dropped, foreign, unsaid []string
-	files                    []*outFile     // all files, including other parts' files
-	config                   map[string]any // nil: records describe the weights
+	// untyped are tensors of types that the output's format does not have.
+	untyped []string
+	files   []*outFile     // all files, including other parts' files
+	config  map[string]any // nil: records describe the weights
 	// configText is the output's config.json; nil: there is none.
 	configText json.RawMessage
 	begun      []string // files that this run has begun, including partial ones

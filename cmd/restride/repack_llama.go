@@ -87,11 +87,7 @@ func readModel(c *checkpoint.Checkpoint) modelConfig {
 
 // forLlama reports whether the output is a GGUF file made of safetensors.
 func (r *repack) forLlama() bool {
-	format := fileFormat(r.output)
-	if r.folder() {
-		format = r.target.File()
-	}
-	return format == checkpoint.GGUF && r.source.Files[0].Format == checkpoint.Safetensors
+	return r.format() == checkpoint.GGUF && r.source.Files[0].Format == checkpoint.Safetensors
 }
 
 // stacked returns the weights with the experts of each layer, one by one, in one weight each.
@@ -171,9 +167,13 @@ type kept struct {
 // keep decides what becomes of tensors that are not of weights: they are copied, or converted to
 // what llama.cpp reads.
 func (r *repack) keep(rest []quant.Tensor) (out []kept, err error) {
-	r.carried, r.dropped, r.foreign = nil, nil, nil
+	r.carried, r.dropped, r.foreign, r.untyped = nil, nil, nil, nil
 	if !r.forLlama() {
 		for _, t := range rest {
+			if unknownType(t) && r.format() != r.source.Files[0].Format {
+				r.untyped = append(r.untyped, t.Name)
+				continue
+			}
 			out = append(out, kept{t, t.Name})
 		}
 		return out, nil
@@ -294,13 +294,14 @@ func llamaName(model, name string) string {
 	return name
 }
 
-// tellLlama says what llama.cpp does not get.
-func (r *repack) tellLlama() {
+// tellLeft says which tensors the output does not have, and what llama.cpp does not get.
+func (r *repack) tellLeft() {
 	add := func(what string, names []string) {
 		if len(names) > 0 {
 			r.notes = append(r.notes, what+": "+some(names))
 		}
 	}
+	add(fmt.Sprintf("tensors left out, whose types %v does not have", r.format()), r.untyped)
 	add("tensors left out, which llama.cpp computes", r.dropped)
 	add("tensors whose names llama.cpp may not know", r.foreign)
 	if m := readModel(r.source); r.renamed && !quant.KnownModel(m.Type) {

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"encoding/binary"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -125,4 +127,28 @@ func TestBugExpertsOfNumbers(t *testing.T) {
 		assert.Equal(t, []int64{2, 16, 8}, c.Lookup("blk.0.ffn_gate_exps.weight").Dims)
 		require.NoError(t, c.Close())
 	}
+}
+
+// TestBugUnknownTypeStops: a tensor of a type that is not known stopped every conversion to
+// safetensors.
+func TestBugUnknownTypeStops(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "in.gguf")
+	q8, err := checkpoint.GGUF.Type("Q8_0")
+	require.NoError(t, err)
+	writeGGUF(t, path, nil, &checkpoint.Tensor{Name: "odd.weight", Type: q8, Dims: []int64{2, 32}}, &checkpoint.Tensor{Name: "b.weight", Type: q8, Dims: []int64{4, 32}})
+	b, err := os.ReadFile(path)
+	require.NoError(t, err)
+	b[bytes.Index(b, []byte("odd.weight"))+len("odd.weight")+4+2*8] = 99
+	require.NoError(t, os.WriteFile(path, b, 0o600))
+	for _, only := range []string{"", "^b"} {
+		out, text := repacked(t, path, "float32", "--only", only)
+		assert.Contains(t, text, "tensors left out, whose types safetensors does not have: odd.weight")
+		assert.Contains(t, text, "1 tensors of type 99 are")
+		assert.Len(t, tensorBytes(t, out, "b.weight"), 4*4*32)
+	}
+	same, text := repacked(t, path, "gguf")
+	assert.NotContains(t, text, "left out")
+	assert.Equal(t, tensorBytes(t, path, "odd.weight"), tensorBytes(t, same, "odd.weight"))
+	_, err = restride("reorder", path, "--tensor", "odd", "--from", "n, k", "--to", "k, n", "--output", filepath.Join(t.TempDir(), "out.gguf"))
+	require.ErrorContains(t, err, "its type 99 is not known")
 }

@@ -85,7 +85,7 @@ func (r *repack) plan() error {
 	if err := r.prepare(found.rest); err != nil {
 		return err
 	}
-	r.tellLlama()
+	r.tellLeft()
 	r.tellRounded()
 	return nil
 }
@@ -125,6 +125,14 @@ func fileFormat(name string) checkpoint.Format {
 // folder reports whether the output is a folder.
 func (r *repack) folder() bool { return fileFormat(r.output) == 0 }
 
+// format returns the format of the output's files.
+func (r *repack) format() checkpoint.Format {
+	if r.folder() {
+		return r.target.File()
+	}
+	return fileFormat(r.output)
+}
+
 // numbered matches the number of a file among several in its name.
 var numbered = regexp.MustCompile(`-[0-9]{5}-of-[0-9]{5}$`)
 
@@ -138,10 +146,10 @@ func (r *repack) lay() error {
 		if r.part.of > 1 {
 			return layout.Errorf(layout.ErrInvalid, "repack", "--shard %s: parts are written into a folder, and --output is the file %s", r.shard, quote.Path(r.output))
 		}
-		add(r.output, fileFormat(r.output))
+		add(r.output, r.format())
 		return nil
 	}
-	format := r.target.File()
+	format := r.format()
 	var names []string
 	for _, f := range r.source.Files {
 		name := filepath.Base(f.Path)
