@@ -96,7 +96,7 @@ func (w *Weight) sourceReading(src func(name string) (Tensor, bool), rows, colum
 	for _, name := range names {
 		t := &tensorsOf{name: name, lookup: src, cached: map[string][]byte{}}
 		params := w.Params
-		params.Batch, params.Zeros = params.Batch && w.experts == nil, params.Zeros && w.has(zeros)
+		params.Batch = params.Batch && w.experts == nil
 		r := readingOf(w.Format, params, t, rows, columns)
 		if r == nil {
 			return nil

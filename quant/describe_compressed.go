@@ -99,7 +99,7 @@ func (c *fields) scheme(format string) (*Format, Params) {
 	case "int-quantized", "naive-quantized":
 		if typ == "float" {
 			known(p.Bits == 8)
-			return fp8, Params{Group: -1}
+			return fp8, fp8Params()
 		}
 		known(typ == "int" && p.Bits == 8 && (strategy == "group" || strategy == "channel"))
 		if p.Group = 0; strategy == "group" {
@@ -108,7 +108,7 @@ func (c *fields) scheme(format string) (*Format, Params) {
 		return compressedInt8, p
 	case "float-quantized":
 		known(typ == "float" && p.Bits == 8)
-		p = Params{Group: -1}
+		p = fp8Params()
 		if strategy == "block" && len(block) == 2 && block[0] > 0 && block[1] > 0 && max(block[0], block[1]) <= 1<<20 {
 			p.Rows, p.Group = block[0], block[1]
 		}

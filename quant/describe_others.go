@@ -31,7 +31,7 @@ func describeModelOpt(d *Description, c *fields) {
 			c.refuse(layout.ErrUnsupported, "NVFP4 in groups of %d; 16 are known", size)
 		}
 	case "FP8", "FP8_PER_CHANNEL_PER_TOKEN", "FP8_PB_WO", "FP8_PB_REAL":
-		d.Format = fp8
+		d.Format, d.Params = fp8, fp8Params()
 	case "MIXED_PRECISION":
 		d.mixed(c)
 		return
@@ -50,7 +50,7 @@ func (d *Description) mixed(c *fields) {
 		case "NVFP4":
 			d.add(globbed, name, nvfp4, Params{Group: -1})
 		case "FP8":
-			d.add(globbed, name, fp8, Params{Group: -1})
+			d.add(globbed, name, fp8, fp8Params())
 		default:
 			c.refuse(layout.ErrUnsupported, "%s: quant_algo %s; NVFP4 and FP8 are known of modelopt", quote.Name(name), quote.Name(algorithm))
 		}
@@ -113,7 +113,7 @@ func (d *Description) hqqGroups(c, all *fields) {
 // describeFP8 reads the configurations of DeepSeek's and Transformers' FP8. Shapes and types of
 // tensors give the rest.
 func describeFP8(d *Description, c *fields) {
-	d.Format = fp8
+	d.Format, d.Params = fp8, fp8Params()
 	if block := member[[]int64](c, nil, "weight_block_size"); len(block) == 2 {
 		if block[0] < 1 || block[1] < 1 || max(block[0], block[1]) > 1<<20 {
 			c.refuse(layout.ErrInvalid, "weight_block_size is %v", block)
