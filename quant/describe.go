@@ -117,6 +117,7 @@ func Describe(config, beside json.RawMessage) (*Description, error) {
 	c := readFields(key, text)
 	if inner := c.object("quantization"); inner != nil && c.err == nil { // of hf_quant_config.json
 		c.without("producer")
+		c.inner = nil
 		unused := c.rest()
 		c = inner
 		c.all["quant_method"] = json.RawMessage(`"modelopt"`)

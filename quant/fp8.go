@@ -75,8 +75,8 @@ func readFP8(s *sayings, p Params) (Params, error) {
 	n, k := s.matrix(codes.Dims)
 	rows, size := p.Rows, p.Group
 	p.Rows, p.Group = 0, 0
-	if rows > 0 && size > 0 && len(t.Dims) == 2 && (t.Dims[0] != (n+rows-1)/rows || t.Dims[1] != (k+size-1)/size) {
-		s.refuse("scales of shape %v for numbers of shape %v in blocks of %d by %d", layout.Shape(t.Dims), layout.Shape(codes.Dims), rows, size)
+	if r := max(1, rows); size > 0 && len(t.Dims) == 2 && (t.Dims[0] != (n+r-1)/r || t.Dims[1] != (k+size-1)/size) {
+		s.refuse("scales of shape %v for numbers of shape %v in blocks of %d by %d", layout.Shape(t.Dims), layout.Shape(codes.Dims), r, size)
 	}
 	ones := 0
 	for _, extent := range t.Dims {
