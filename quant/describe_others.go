@@ -47,7 +47,9 @@ func (d *Description) mixed(c *fields) {
 		c.refuse(layout.ErrUnsupported, "quant_algo MIXED_PRECISION without quantized_layers")
 		return
 	}
-	for _, name := range slices.Sorted(maps.Keys(all.all)) {
+	names := slices.Sorted(maps.Keys(all.all))
+	slices.Reverse(names) // a module's parts count before it
+	for _, name := range names {
 		layer := all.within(all.in+"."+quote.Plain(name), all.all[name])
 		all.used[name] = true
 		switch algorithm := member(layer, "", "quant_algo"); algorithm {
