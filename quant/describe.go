@@ -155,7 +155,7 @@ func findConfig(config json.RawMessage) (text json.RawMessage, key string, err e
 }
 
 // Described returns config.json without its descriptions of quantised weights, or with another
-// description in their place (nil: none), and reports whether there was any.
+// description in their place (nil: none).
 func Described(config map[string]json.RawMessage, by json.RawMessage) (changed map[string]json.RawMessage, err error) {
 	out, placed := maps.Clone(config), by == nil
 	put := func(in map[string]json.RawMessage) {
