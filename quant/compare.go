@@ -12,13 +12,19 @@ import (
 // random.
 const mostCompared = 1 << 14
 
+// CompareBytes is the memory that Plan.Compare needs for the content of tensors.
+const CompareBytes = 4 << 20
+
 // Compare reads numbers of a weight of the plan's kind in the source and in the target, by a
-// definition of each format that shares nothing with conversions: from the tensors of the source's file and of the
-// target's, whose content must be available. Of large weights it compares some. A difference is
-// ErrDiffers. done is false if a format has no such definition, or the plan rounds numbers to
-// fewer bits.
+// definition of each format that shares nothing with conversions: from the tensors of the source's
+// file and of the target's, whose content must be available. Of large weights it compares some. A
+// difference is ErrDiffers. done is false if a format has no such definition, or the plan rounds
+// numbers by an unknown amount: to fewer bits, or numbers that are added.
 func (p *Plan) Compare(from, to *Weight, src, dst func(name string) (Tensor, bool)) (done bool, err error) {
 	if p.carry != nil || p.quantises() || from.Params.Sidecar != (sidecar{}) {
+		return false, nil
+	}
+	if p.Rounded() != "" || from.Params.Mins && from.Params.Scale == "F32" {
 		return false, nil
 	}
 	if from.Params.Flat || !from.has(scales) && !from.Format.numbers && from.Params.ScaleAxes != unscaled {
@@ -28,13 +34,14 @@ func (p *Plan) Compare(from, to *Weight, src, dst func(name string) (Tensor, boo
 	if to.Params.Rank == 4 {
 		rows, experts = rows*experts*max(1, to.ext[axisU]), 1
 	}
-	a := from.sourceReading(src, rows, columns)
-	t := &tensorsOf{name: to.Name, lookup: dst, cached: map[string][]byte{}}
+	cached := &store{left: CompareBytes}
+	a := from.sourceReading(src, rows, columns, cached)
+	t := &tensorsOf{name: to.Name, lookup: dst, cached: cached.file()}
 	b := readingOf(to.Format, to.Params, t, rows, columns)
 	if a == nil || b == nil {
 		return false, nil
 	}
-	allowed := p.tolerance()
+	differ := p.differ()
 	rng, all := rand.New(rand.NewPCG(1, uint64(rows*columns))), experts*rows*columns
 	for i := range min(all, mostCompared) {
 		at := i
@@ -50,7 +57,7 @@ func (p *Plan) Compare(from, to *Weight, src, dst func(name string) (Tensor, boo
 		if err != nil {
 			return false, err
 		}
-		if x != y && !(x != x && y != y) && !(math.Abs(x-y) <= allowed(x, y)) {
+		if differ(x, y) {
 			return false, layout.Errorf(ErrDiffers, "quant", "%s: number %d of row %d, expert %d, is %v in the source, and %v in the output", quote.Plain(from.Name), k, n, e, x, y)
 		}
 	}
@@ -66,24 +73,30 @@ func (p Params) sourceRow(n int64) int64 {
 	return n/d*d + n%d%2*(d/2) + n%d/2
 }
 
-// tolerance returns how far numbers may be apart: by the rounding of the target's type, or of
-// numbers that are added.
-func (p *Plan) tolerance() func(x, y float64) float64 {
-	relative := 0x1p-23
-	switch {
-	case p.To.Params.Type == "F16":
-		relative = 0x1p-10
-	case p.To.Params.Type == "BF16":
+// differ returns whether numbers are further apart than the target's type rounds them.
+func (p *Plan) differ() func(x, y float64) bool {
+	// Devices may compute without the numbers below the smallest normal one, of float32 or bfloat16.
+	relative, least := 0x1p-23, 0x1p-126
+	switch p.To.Params.Type {
+	case "F16":
+		relative, least = 0x1p-10, 0x1p-24
+	case "BF16":
 		relative = 0x1p-7
-	case p.Rounded() != "":
-		return func(x, y float64) float64 { return math.Inf(1) }
 	}
-	return func(x, y float64) float64 { return relative*math.Max(math.Abs(x), math.Abs(y)) + 0x1p-24 }
+	return func(x, y float64) bool {
+		switch {
+		case x == y, math.IsNaN(x) && math.IsNaN(y):
+			return false
+		case math.IsInf(x, 0), math.IsInf(y, 0):
+			return true
+		}
+		return !(math.Abs(x-y) <= relative*math.Max(math.Abs(x), math.Abs(y))+least)
+	}
 }
 
 // sourceReading is a reading of the source: of one weight, of every second row, or of experts one
 // by one.
-func (w *Weight) sourceReading(src func(name string) (Tensor, bool), rows, columns int64) func(e, n, k int64) (float64, error) {
+func (w *Weight) sourceReading(src func(name string) (Tensor, bool), rows, columns int64, cached *store) func(e, n, k int64) (float64, error) {
 	names := w.experts
 	if names == nil {
 		names = []string{w.Name}
@@ -93,10 +106,11 @@ func (w *Weight) sourceReading(src func(name string) (Tensor, bool), rows, colum
 	}
 	var all []reading
 	var of []*tensorsOf
+	file := cached.file()
 	for _, name := range names {
-		t := &tensorsOf{name: name, lookup: src, cached: map[string][]byte{}}
+		t := &tensorsOf{name: name, lookup: src, cached: file}
 		params := w.Params
-		params.Batch, params.Zeros = params.Batch && w.experts == nil, params.Zeros && w.has(zeros)
+		params.Batch = params.Batch && w.experts == nil
 		r := readingOf(w.Format, params, t, rows, columns)
 		if r == nil {
 			return nil

@@ -117,6 +117,7 @@ func Describe(config, beside json.RawMessage) (*Description, error) {
 	c := readFields(key, text)
 	if inner := c.object("quantization"); inner != nil && c.err == nil { // of hf_quant_config.json
 		c.without("producer")
+		c.inner = nil
 		unused := c.rest()
 		c = inner
 		c.all["quant_method"] = json.RawMessage(`"modelopt"`)
@@ -154,7 +155,7 @@ func findConfig(config json.RawMessage) (text json.RawMessage, key string, err e
 }
 
 // Described returns config.json without its descriptions of quantised weights, or with another
-// description in their place (nil: none), and reports whether there was any.
+// description in their place (nil: none).
 func Described(config map[string]json.RawMessage, by json.RawMessage) (changed map[string]json.RawMessage, err error) {
 	out, placed := maps.Clone(config), by == nil
 	put := func(in map[string]json.RawMessage) {

@@ -24,11 +24,10 @@ func describeCompressed(d *Description, c *fields) {
 	}
 	classes := 0
 	for _, name := range slices.Sorted(maps.Keys(groups)) {
-		g := readFields(c.in+".config_groups."+quote.Plain(name), groups[name])
+		g := c.within(c.in+".config_groups."+quote.Plain(name), groups[name])
 		f, p := g.scheme(format)
 		targets := member(g, []string{"Linear"}, "targets")
 		g.without("input_activations", "output_activations")
-		c.err = cmp.Or(c.err, g.err)
 		for _, t := range targets {
 			switch {
 			case strings.HasPrefix(t, "re:"):
@@ -83,7 +82,6 @@ func (c *fields) scheme(format string) (*Format, Params) {
 	if rest := w.rest(); len(rest) > 0 {
 		w.refuse(layout.ErrUnsupported, "%s is not known", strings.Join(rest, ", "))
 	}
-	c.err = cmp.Or(c.err, w.err)
 	known := func(ok bool) {
 		if !ok {
 			c.refuse(layout.ErrUnsupported, "format %s with weights of type %s, %d bits and the strategy %s", quote.Name(format), quote.Name(typ), p.Bits, quote.Name(strategy))
@@ -99,7 +97,7 @@ func (c *fields) scheme(format string) (*Format, Params) {
 	case "int-quantized", "naive-quantized":
 		if typ == "float" {
 			known(p.Bits == 8)
-			return fp8, Params{Group: -1}
+			return fp8, c.fp8Scheme(strategy, size, block)
 		}
 		known(typ == "int" && p.Bits == 8 && (strategy == "group" || strategy == "channel"))
 		if p.Group = 0; strategy == "group" {
@@ -108,18 +106,26 @@ func (c *fields) scheme(format string) (*Format, Params) {
 		return compressedInt8, p
 	case "float-quantized":
 		known(typ == "float" && p.Bits == 8)
-		p = Params{Group: -1}
-		if strategy == "block" && len(block) == 2 && block[0] > 0 && block[1] > 0 && max(block[0], block[1]) <= 1<<20 {
-			p.Rows, p.Group = block[0], block[1]
-		}
-		return fp8, p
+		return fp8, c.fp8Scheme(strategy, size, block)
 	case "nvfp4-pack-quantized":
-		known(typ == "float" && p.Bits == 4)
+		known(typ == "float" && p.Bits == 4 && (size == -1 || size == 16))
 		return compressedNVFP4, Params{Group: -1}
 	case "mxfp4-pack-quantized":
-		known(typ == "float" && p.Bits == 4)
+		known(typ == "float" && p.Bits == 4 && (size == -1 || size == 32))
 		return compressedMXFP4, Params{Group: -1}
 	}
 	c.refuse(layout.ErrUnsupported, "format %s; pack-quantized, int-quantized, float-quantized, nvfp4-pack-quantized and mxfp4-pack-quantized are known", quote.Name(format))
 	return nil, p
+}
+
+// fp8Scheme are the parameters of FP8 with a strategy.
+func (c *fields) fp8Scheme(strategy string, size int64, block []int64) Params {
+	p := fp8Params()
+	switch strategy {
+	case "group":
+		p.Group = c.group(size)
+	case "block":
+		p.Rows, p.Group = c.block("block_structure", block)
+	}
+	return p
 }

@@ -59,13 +59,13 @@ func (d *Description) dynamic(c *fields, key string) {
 			d.Modules = append(d.Modules, modulePattern{regexped, expression})
 			continue
 		}
-		d.except(readFields(c.in+"."+key+"."+quote.Plain(text), all[text]), c, modulePattern{regexped, expression})
+		d.except(c.within(c.in+"."+key+"."+quote.Plain(text), all[text]), modulePattern{regexped, expression})
 	}
 }
 
 // except reads an exception: other bits, groups or zero points of some modules, whose weights
 // are otherwise as Params says. 16 bits or more are no codes.
-func (d *Description) except(c, outer *fields, of modulePattern) {
+func (d *Description) except(c *fields, of modulePattern) {
 	p := d.Params
 	p.Bits, p.Zeros = member(c, p.Bits, "bits"), !member(c, !p.Zeros, "sym")
 	if c.has("group_size") {
@@ -80,7 +80,6 @@ func (d *Description) except(c, outer *fields, of modulePattern) {
 	if rest := c.rest(); len(rest) > 0 {
 		c.refuse(layout.ErrUnsupported, "%s is not known", strings.Join(rest, ", "))
 	}
-	outer.err = cmp.Or(outer.err, c.err)
 	if p.Bits >= 16 {
 		d.Modules = append(d.Modules, of)
 		return
@@ -121,7 +120,19 @@ func describeAutoRound(d *Description, c *fields) {
 		c.refuse(layout.ErrUnsupported, "packing_format %s; auto_round:auto_gptq and auto_round:auto_awq are known", quote.Name(packing))
 	}
 	all := member[map[string]json.RawMessage](c, nil, "extra_config")
+	var names, expressions []string // names count first
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		d.except(readFields(c.in+".extra_config."+quote.Plain(name), all[name]), c, modulePattern{exactly, name})
+		if strings.ContainsAny(name, `*+?^$()[]{}|\`) {
+			expressions = append(expressions, name)
+		} else {
+			names = append(names, name)
+		}
+	}
+	for i, name := range append(names, expressions...) {
+		of := modulePattern{exactly, name}
+		if i >= len(names) { // it may match anywhere
+			of = modulePattern{regexped, ".*(?:" + name + ")"}
+		}
+		d.except(c.within(c.in+".extra_config."+quote.Plain(name), all[name]), of)
 	}
 }

@@ -31,7 +31,7 @@ func describeModelOpt(d *Description, c *fields) {
 			c.refuse(layout.ErrUnsupported, "NVFP4 in groups of %d; 16 are known", size)
 		}
 	case "FP8", "FP8_PER_CHANNEL_PER_TOKEN", "FP8_PB_WO", "FP8_PB_REAL":
-		d.Format = fp8
+		d.Format, d.Params = fp8, fp8Params()
 	case "MIXED_PRECISION":
 		d.mixed(c)
 		return
@@ -42,21 +42,27 @@ func describeModelOpt(d *Description, c *fields) {
 
 // mixed reads Model Optimizer's list of layers with a quant_algo each.
 func (d *Description) mixed(c *fields) {
-	all := member[map[string]struct {
-		Algorithm string `json:"quant_algo"`
-	}](c, nil, "quantized_layers")
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		switch algorithm := all[name].Algorithm; algorithm {
+	all := c.object("quantized_layers")
+	if all == nil || len(all.all) == 0 {
+		c.refuse(layout.ErrUnsupported, "quant_algo MIXED_PRECISION without quantized_layers")
+		return
+	}
+	names := slices.Sorted(maps.Keys(all.all))
+	slices.Reverse(names) // a module's parts count before it
+	for _, name := range names {
+		layer := all.within(all.in+"."+quote.Plain(name), all.all[name])
+		all.used[name] = true
+		switch algorithm := member(layer, "", "quant_algo"); algorithm {
 		case "NVFP4":
+			if size := member(layer, int64(16), "group_size"); size != 16 {
+				layer.refuse(layout.ErrUnsupported, "NVFP4 in groups of %d; 16 are known", size)
+			}
 			d.add(globbed, name, nvfp4, Params{Group: -1})
 		case "FP8":
-			d.add(globbed, name, fp8, Params{Group: -1})
+			d.add(globbed, name, fp8, fp8Params())
 		default:
-			c.refuse(layout.ErrUnsupported, "%s: quant_algo %s; NVFP4 and FP8 are known of modelopt", quote.Name(name), quote.Name(algorithm))
+			layer.refuse(layout.ErrUnsupported, "quant_algo %s; NVFP4 and FP8 are known of modelopt", quote.Name(algorithm))
 		}
-	}
-	if len(all) == 0 {
-		c.refuse(layout.ErrUnsupported, "quant_algo MIXED_PRECISION without quantized_layers")
 	}
 }
 
@@ -76,7 +82,7 @@ func describeHQQ(d *Description, c *fields) {
 	d.Format = hqq
 	bits := member(c, int64(0), "bits")
 	if all := c.object("quant_config"); all != nil {
-		d.hqqGroups(c, all)
+		d.hqqGroups(all)
 	}
 	c.without("group_size", "zero_point")
 	if d.Params.Bits == 0 {
@@ -89,15 +95,15 @@ func describeHQQ(d *Description, c *fields) {
 }
 
 // hqqGroups reads HQQ's parameters: of all weights, or of weights with the same last name each.
-func (d *Description) hqqGroups(c, all *fields) {
-	one := func(of *fields) (p Params) {
+func (d *Description) hqqGroups(all *fields) {
+	one := func(of *fields) Params {
+		of.without("scale_quant_params", "zero_quant_params", "offload_meta")
 		weights := of.object("weight_quant_params")
 		if weights == nil {
 			return Params{Group: -1}
 		}
-		p = Params{Bits: member(weights, int64(0), "nbits"), Group: -1}
-		c.err = weights.err
-		return p
+		weights.without("group_size", "channel_wise", "optimize", "round_zero", "axis", "view_as_float") // tensors say these
+		return Params{Bits: member(weights, int64(0), "nbits"), Group: -1}
 	}
 	if all.has("weight_quant_params") {
 		d.Params = one(all)
@@ -113,14 +119,9 @@ func (d *Description) hqqGroups(c, all *fields) {
 // describeFP8 reads the configurations of DeepSeek's and Transformers' FP8. Shapes and types of
 // tensors give the rest.
 func describeFP8(d *Description, c *fields) {
-	d.Format = fp8
-	if block := member[[]int64](c, nil, "weight_block_size"); len(block) == 2 {
-		if block[0] < 1 || block[1] < 1 || max(block[0], block[1]) > 1<<20 {
-			c.refuse(layout.ErrInvalid, "weight_block_size is %v", block)
-		}
-		d.Params.Group, d.Params.Rows = block[1], block[0]
-	} else if c.has("weight_block_size") {
-		c.refuse(layout.ErrInvalid, "weight_block_size has %d numbers; 2 are wanted", len(block))
+	d.Format, d.Params = fp8, fp8Params()
+	if block := member[[]int64](c, nil, "weight_block_size"); block != nil {
+		d.Params.Rows, d.Params.Group = c.block("weight_block_size", block)
 	}
 	c.without("fmt", "activation_scheme", "scale_fmt", "activation_scale_ub", "dequantize", "bits", "group_size", "zero_point", "kv_cache_scheme")
 	d.Modules = slices.Concat(modulesOf(inside, member[[]string](c, nil, "modules_to_not_convert")), modulesOf(inside, member[[]string](c, nil, "ignored_layers")))
@@ -161,10 +162,12 @@ func describeMLX(d *Description, c *fields) {
 			c.used[name] = true
 		case strings.HasPrefix(text, "{"):
 			inner := c.object(name)
-			f, p := read(inner, d.Params, mode)
-			if c.err == nil {
-				c.err = inner.err
+			if !inner.has("bits") && !inner.has("group_size") && !inner.has("mode") {
+				c.used[name] = false // not a module
+				c.inner = c.inner[:len(c.inner)-1]
+				continue
 			}
+			f, p := read(inner, d.Params, mode)
 			d.rules = append(d.rules, moduleRule{Modules{{exactly, name}}, f, p})
 		}
 	}

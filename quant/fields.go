@@ -14,15 +14,26 @@ type fields struct {
 	in   string // the object, for messages
 	all  map[string]json.RawMessage
 	used map[string]bool
-	err  error // the first one
+	// inner are objects in this one. The first error is of all.
+	inner []*fields
+	*failure
 }
 
+// failure is the first error.
+type failure struct{ err error }
+
 func readFields(in string, text json.RawMessage) *fields {
-	f := &fields{in: in, used: map[string]bool{}}
-	if err := json.Unmarshal(text, &f.all); err != nil {
+	return (&fields{failure: &failure{}}).within(in, text)
+}
+
+// within reads an object in this one.
+func (f *fields) within(in string, text json.RawMessage) *fields {
+	inner := &fields{in: in, used: map[string]bool{}, failure: f.failure}
+	if err := json.Unmarshal(text, &inner.all); err != nil && f.err == nil {
 		f.err = unread(in, err)
 	}
-	return f
+	f.inner = append(f.inner, inner)
+	return inner
 }
 
 func unread(in string, err error) error {
@@ -57,9 +68,7 @@ func (f *fields) object(key string) *fields {
 	if !f.has(key) || f.err != nil {
 		return nil
 	}
-	inner := readFields(f.in+"."+quote.Plain(key), f.all[key])
-	f.err = inner.err
-	return inner
+	return f.within(f.in+"."+quote.Plain(key), f.all[key])
 }
 
 // without lists members without effect on the weights' numbers.
@@ -76,7 +85,8 @@ func (f *fields) refuse(kind error, format string, args ...any) {
 	}
 }
 
-// rest names the members that were neither read nor listed, except empty ones.
+// rest names the members that were neither read nor listed, except empty ones, here and in the
+// objects that were read.
 func (f *fields) rest() (names []string) {
 	for key, text := range f.all {
 		if !f.used[key] && !slices.Contains([]string{"null", "{}", "[]", `""`}, string(text)) {
@@ -84,7 +94,23 @@ func (f *fields) rest() (names []string) {
 		}
 	}
 	slices.Sort(names)
+	for _, inner := range f.inner {
+		names = append(names, inner.rest()...)
+	}
 	return names
+}
+
+// block returns the extents of a block of numbers that share a scale.
+func (f *fields) block(key string, of []int64) (rows, columns int64) {
+	switch {
+	case len(of) != 2:
+		f.refuse(layout.ErrInvalid, "%s has %d numbers; 2 are wanted", key, len(of))
+	case min(of[0], of[1]) < 1 || max(of[0], of[1]) > 1<<20:
+		f.refuse(layout.ErrInvalid, "%s is %v", key, of)
+	default:
+		return of[0], of[1]
+	}
+	return 0, 0
 }
 
 // group converts a group size in a configuration: -1 is a row.

@@ -3,6 +3,7 @@ package quant
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/restride/restride/internal/quote"
 	"github.com/restride/restride/layout"
@@ -60,8 +61,15 @@ func FindEach(f *Format, params func(codes, name string) (Params, bool), tensors
 			used[t.Name] = true
 		}
 	}
+	modules := sync.OnceValue(func() map[string]bool {
+		all := map[string]bool{}
+		for name := range used {
+			all[moduleOf(name)] = true
+		}
+		return all
+	})
 	for _, w := range weights {
-		w.Beside = t.beside(w, used)
+		w.Beside = t.beside(w, used, modules)
 	}
 	for _, t := range tensors {
 		if !used[t.Name] {
@@ -112,9 +120,12 @@ var withoutEffect = []string{
 	"orig_shape",
 }
 
-// beside returns the tensors under a weight's name that are not its own, nor other weights',
-// nor known to have no effect.
-func (t *tensorNames) beside(w *Weight, used map[string]bool) (found []Tensor) {
+// moduleOf returns a name without its last part.
+func moduleOf(name string) string { return name[:max(0, strings.LastIndexByte(name, '.'))] }
+
+// beside returns the tensors under a weight's name that are not its own, nor in modules with other
+// weights, nor known to have no effect. modules returns those with weights.
+func (t *tensorNames) beside(w *Weight, used map[string]bool, modules func() map[string]bool) (found []Tensor) {
 	if w.Name == "" || w.Format.codesOnly || w.Format.numbers {
 		return nil
 	}
@@ -128,10 +139,16 @@ func (t *tensorNames) beside(w *Weight, used map[string]bool) (found []Tensor) {
 		x := t.all[t.sorted[at]]
 		rest := strings.TrimPrefix(x.Name, prefix)
 		inner := strings.TrimPrefix(rest, "weight.")
-		if used[x.Name] || strings.Contains(inner, ".") || slices.Contains(withoutEffect, rest) {
+		if used[x.Name] || slices.Contains(withoutEffect, rest) {
 			continue
 		}
-		found = append(found, x)
+		other := false
+		for m := moduleOf(inner); m != ""; m = moduleOf(m) {
+			other = other || modules()[prefix+m]
+		}
+		if !other {
+			found = append(found, x)
+		}
 	}
 	return found
 }

@@ -106,6 +106,8 @@ type details struct {
 	Rows int64
 	// ScaleAxes are the axes of FP8's scales in the file.
 	ScaleAxes string
+	// Scaled: a configuration describes FP8's numbers, so that they have scales.
+	Scaled bool
 	// Type is the type of codes that are not really codes: elements that a format keeps
 	// without interpreting them.
 	Type string

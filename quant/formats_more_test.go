@@ -49,15 +49,21 @@ func TestBugBlocksAcrossRows(t *testing.T) {
 	require.ErrorContains(t, err, "they become numbers")
 }
 
-// TestBesideWeights: a tensor beside a weight that nothing uses is named.
-func TestBesideWeights(t *testing.T) {
+// TestBugBesideWeights: tensors beside a weight that nothing uses are named: those of modules in it
+// were not.
+func TestBugBesideWeights(t *testing.T) {
 	w, err := opened(t, gptq, Params{Bits: 4, Group: 32}, tensorOf("w.qweight", "I32", 8, 64), tensorOf("w.scales", "F16", 2, 64))
 	require.NoError(t, err)
 	assert.Empty(t, w.Beside)
 	all, _, _ := FindEach(gptq, func(_, _ string) (Params, bool) { return Params{Bits: 4, Group: 32}, true }, []Tensor{
-		tensorOf("w.qweight", "I32", 8, 64), tensorOf("w.scales", "F16", 2, 64), tensorOf("w.bias", "F16", 64), tensorOf("w.oddity", "F16", 64), tensorOf("w.inner.weight", "F16", 64),
+		tensorOf("w.qweight", "I32", 8, 64), tensorOf("w.scales", "F16", 2, 64), tensorOf("w.bias", "F16", 64), tensorOf("w.oddity", "F16", 64), tensorOf("w.lora_A.weight", "F16", 64),
+		tensorOf("w.inner.qweight", "I32", 8, 64), tensorOf("w.inner.scales", "F16", 2, 64), tensorOf("w.inner.bias", "F16", 64),
 	})
-	require.Len(t, all, 1)
-	require.Len(t, all[0].Beside, 1)
-	assert.Equal(t, "w.oddity", all[0].Beside[0].Name)
+	require.Len(t, all, 2)
+	var names []string
+	for _, x := range all[0].Beside {
+		names = append(names, x.Name)
+	}
+	assert.Equal(t, []string{"w.lora_A.weight", "w.oddity"}, names)
+	assert.Empty(t, all[1].Beside)
 }

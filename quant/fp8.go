@@ -46,6 +46,9 @@ var fp8 = &Format{
 // unscaled are the ScaleAxes of numbers that are not scaled.
 const unscaled = "-"
 
+// fp8Params are the parameters of FP8 that a configuration describes.
+func fp8Params() Params { return Params{Group: -1, details: details{Scaled: true}} }
+
 // scaleOrder is the order of FP8's scales, whose axes in the file may be more.
 func (p Params) scaleOrder() string {
 	return strings.Join(strings.Fields(strings.ReplaceAll(strings.ReplaceAll(p.ScaleAxes, "x%1", ""), "|", "")), " ")
@@ -60,14 +63,21 @@ func readFP8(s *sayings, p Params) (Params, error) {
 			t, found = s.lookup(joined(s.weight.Name, suffix))
 		}
 	}
+	if !found && p.Scaled {
+		s.refuse("there is no tensor of scales beside %s (%s), which the configuration describes as FP8", quote.Name(joined(s.weight.Name, ".weight")), strings.Join(fp8Scales, ", "))
+	}
+	p.Scaled = false
 	if !found {
 		p.ScaleAxes, p.Group, p.Rows = unscaled, 0, 0
-		return p, nil
+		return p, s.err
 	}
 	codes, _ := s.lookup(joined(s.weight.Name, ".weight"))
 	n, k := s.matrix(codes.Dims)
 	rows, size := p.Rows, p.Group
 	p.Rows, p.Group = 0, 0
+	if r := max(1, rows); size > 0 && len(t.Dims) == 2 && (t.Dims[0] != (n+r-1)/r || t.Dims[1] != (k+size-1)/size) {
+		s.refuse("scales of shape %v for numbers of shape %v in blocks of %d by %d", layout.Shape(t.Dims), layout.Shape(codes.Dims), r, size)
+	}
 	ones := 0
 	for _, extent := range t.Dims {
 		if extent == 1 {

@@ -20,24 +20,24 @@ type modulePattern struct {
 type patternKind uint8
 
 const (
-	exactly  patternKind = iota // a module
+	exactly  patternKind = iota // a module, and those in it
 	inside                      // a part of modules' names
-	globbed                     // with * and ?
+	globbed                     // whole names, with * and ?
 	regexped                    // a regular expression for the start of a name
 )
 
-// expression returns a regular expression for whole names.
+// expression returns a regular expression for names, from their start.
 func (m modulePattern) expression() string {
 	switch m.kind {
 	case inside:
 		return ".*" + regexp.QuoteMeta(m.text) + ".*"
 	case globbed:
 		e := regexp.QuoteMeta(m.text)
-		return strings.NewReplacer(`\*`, ".*", `\?`, ".").Replace(e)
+		return strings.NewReplacer(`\*`, ".*", `\?`, ".").Replace(e) + "$"
 	case regexped:
 		return m.text
 	}
-	return regexp.QuoteMeta(m.text)
+	return regexp.QuoteMeta(m.text) + `(?:\..*)?$`
 }
 
 // match reports whether a pattern matches a module. A regular expression that Go's package does
@@ -80,6 +80,8 @@ func modulesOf(kind patternKind, texts []string) (out Modules) {
 			out = append(out, modulePattern{regexped, strings.TrimPrefix(text, "re:")})
 		case strings.ContainsAny(text, "*?") && kind != regexped:
 			out = append(out, modulePattern{globbed, text})
+		case kind == globbed:
+			out = append(out, modulePattern{exactly, text})
 		default:
 			out = append(out, modulePattern{kind, text})
 		}
@@ -94,13 +96,17 @@ var unquantisedKeys = map[string]string{
 }
 
 // Unquantised adds to a configuration, which Weight.Config returned, the modules that are not
-// quantised, in the configuration's own words: the source's patterns, and the given names of
-// modules with matrices of numbers.
-func (m Modules) Unquantised(config map[string]any, names []string) {
+// quantised, in the configuration's own words: the source's patterns, if none matches a quantised
+// module, and the given names of modules with matrices of numbers. It returns those names that a
+// loader may find in the name of a quantised module, where a configuration has parts of names.
+func (m Modules) Unquantised(config map[string]any, names, quantised []string) (unclear []string) {
 	method, _ := config["quant_method"].(string)
+	parts := method != "gptq" && method != "compressed-tensors" && method != "modelopt"
+	all := strings.Join(quantised, "\n")
 	kept, left := Modules{}, []string{}
 	for _, p := range m {
 		switch {
+		case parts && strings.Contains(all, p.text), slices.ContainsFunc(quantised, p.match):
 		case method == "gptq", method == "compressed-tensors", p.kind == exactly,
 			p.kind == globbed && method == "modelopt", p.kind == inside && method != "modelopt":
 			kept = append(kept, p)
@@ -109,10 +115,13 @@ func (m Modules) Unquantised(config map[string]any, names []string) {
 	for _, name := range names {
 		if !kept.match(name) {
 			left = append(left, name)
+			if parts && strings.Contains(all, name) {
+				unclear = append(unclear, name)
+			}
 		}
 	}
 	if len(kept)+len(left) == 0 {
-		return
+		return nil
 	}
 	if method == "gptq" {
 		dynamic := map[string]any{}
@@ -123,7 +132,7 @@ func (m Modules) Unquantised(config map[string]any, names []string) {
 			dynamic["-:"+regexp.QuoteMeta(name)+"$"] = map[string]any{}
 		}
 		config["dynamic"] = dynamic
-		return
+		return nil
 	}
 	texts := []string{}
 	for _, p := range kept {
@@ -137,4 +146,5 @@ func (m Modules) Unquantised(config map[string]any, names []string) {
 		key = "modules_to_not_convert"
 	}
 	config[key] = append(texts, left...)
+	return unclear
 }

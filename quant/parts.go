@@ -2,6 +2,7 @@ package quant
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -39,10 +40,7 @@ func (w *Weight) Parts(to *Format) []*Weight {
 // w's format divides n itself.
 func (w *Weight) digits(n string) *Weight {
 	out := *w
-	out.Partial, out.ext = true, extents{}
-	for axis, extent := range w.ext {
-		out.ext[axis] = extent
-	}
+	out.Partial, out.ext = true, maps.Clone(w.ext)
 	out.ext[axisN] /= 2
 	out.arrays = slices.Clone(w.arrays)
 	change := func(order string) string {
@@ -89,11 +87,8 @@ func Expert(name string) (all string, number int64, ok bool) {
 // is an error if they are not of one kind.
 func Stack(name string, experts []*Weight) (*Weight, error) {
 	first := experts[0]
-	out := &Weight{Name: name, Format: first.Format, Params: first.Params, Partial: true, ext: extents{axisE: int64(len(experts))}}
-	out.Params.Batch = true
-	for axis, n := range first.ext {
-		out.ext[axis] = n
-	}
+	out := &Weight{Name: name, Format: first.Format, Params: first.Params, Partial: true, ext: maps.Clone(first.ext)}
+	out.Params.Batch, out.ext[axisE] = true, int64(len(experts))
 	for i, w := range experts {
 		if w.Params != first.Params || fmt.Sprint(w.ext) != fmt.Sprint(first.ext) || len(w.arrays) != len(first.arrays) || w.unordered || w.Params.Batch {
 			return nil, layout.Errorf(layout.ErrUnsupported, "quant", "%s and %s are not of one kind, or their groups are in no order", first.Name, w.Name)

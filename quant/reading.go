@@ -9,8 +9,8 @@ import (
 )
 
 // A reading gives single numbers of a weight, from the tensors beside its name, by loops of
-// the kind that papers and packages have: it shares nothing with the orders of digits, nor with
-// how weights are opened. Plan.Compare holds conversions against it.
+// the kind that papers and packages have: it shares the parameters of opened weights, and nothing
+// with the orders of digits. Plan.Compare holds conversions against it.
 
 // reading gives number (e, n, k) of a weight.
 type reading func(e, n, k int64) float64
@@ -19,12 +19,20 @@ type reading func(e, n, k int64) float64
 type tensorsOf struct {
 	name   string
 	lookup func(name string) (Tensor, bool)
-	cached map[string][]byte
+	cached *contents
 	err    error
 }
 
-// mostCached is the size of the largest tensor that is read at once.
-const mostCached = 8 << 20
+// store limits the bytes of tensors that are read at once, and stay.
+type store struct{ left int64 }
+
+// contents are the tensors of a file in a store, by name.
+type contents struct {
+	*store
+	all map[string][]byte
+}
+
+func (c *store) file() *contents { return &contents{c, map[string][]byte{}} }
 
 // has reports whether there is a tensor.
 func (t *tensorsOf) has(suffix string) bool {
@@ -32,7 +40,7 @@ func (t *tensorsOf) has(suffix string) bool {
 	return ok
 }
 
-// tensor returns a tensor; its Dims are nil if there is none.
+// tensor returns a tensor. If there is none, that is the error, and each of its Dims is 1.
 func (t *tensorsOf) tensor(suffix string) Tensor {
 	x, ok := t.lookup(joined(t.name, suffix))
 	if !ok || x.Content == nil {
@@ -55,15 +63,16 @@ func (t *tensorsOf) bytes(suffix string, at, n int64) []byte {
 	if t.err != nil {
 		return out
 	}
-	all, ok := t.cached[x.Name]
+	all, ok := t.cached.all[x.Name]
 	if !ok {
-		if size := sizeOf(x); size <= mostCached {
+		if size := sizeOf(x); size <= t.cached.left {
+			t.cached.left -= size
 			all = make([]byte, size)
 			if _, err := io.ReadFull(io.NewSectionReader(x.Content, 0, size), all); err != nil {
 				t.fail(err)
 			}
 		}
-		t.cached[x.Name] = all
+		t.cached.all[x.Name] = all
 	}
 	if all != nil {
 		if at >= 0 && at < int64(len(all)) {
@@ -141,14 +150,16 @@ func decoded(typ string, b []byte) float64 {
 	return math.NaN()
 }
 
-// small decodes a float with few bits. Infinite and NaN become NaN, except that E4M3 has numbers
-// there.
+// small decodes a float with few bits. E4M3 has numbers in place of the infinite ones.
 func small(u uint64, exponent, mantissa, bias int) float64 {
 	e, m := int(u>>mantissa)&(1<<exponent-1), float64(u&(1<<mantissa-1))
 	sign := 1 - 2*float64(u>>(exponent+mantissa)&1)
 	unit := math.Ldexp(1, -mantissa)
 	switch {
 	case e == 1<<exponent-1 && (exponent == 5 || m == 7):
+		if m == 0 {
+			return math.Inf(int(sign))
+		}
 		return math.NaN()
 	case e == 0:
 		return sign * math.Ldexp(m*unit, 1-bias)
@@ -162,11 +173,11 @@ var fours = []float64{0, 0.5, 1, 1.5, 2, 3, 4, 6, 0, -0.5, -1, -1.5, -2, -3, -4,
 // readingOf returns a reading of a weight with the parameters of its configuration, or nil if
 // there is none for its format. rows and columns are its extents.
 func readingOf(f *Format, p Params, t *tensorsOf, rows, columns int64) reading {
-	make, ok := readings[f.Name]
+	read, ok := readings[f.Name]
 	if !ok {
 		return nil
 	}
-	return make(p, t, rows, columns)
+	return read(p, t, rows, columns)
 }
 
 // groupBy returns the group of each k: as a tensor says, or in order.

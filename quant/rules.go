@@ -24,7 +24,50 @@ func (w *Weight) rules(lookup func(string) (Tensor, bool)) error {
 	if f == nvfp4 && w.has(scales) != w.has(tensorScale) {
 		return layout.Errorf(layout.ErrInvalid, f.Name, "%s has one of the tensors weight_scale and weight_scale_2; both are wanted, or none", quote.Plain(w.Name))
 	}
+	if err := w.zeroRules(); err != nil {
+		return err
+	}
 	return w.companions(lookup)
+}
+
+// zeroRules refuses a weight without the zero points that it is said to have, and one with zero
+// points that a symmetric weight does not have: engines differ on whether they count.
+func (w *Weight) zeroRules() error {
+	f, p := w.Format, w.Params
+	if p.Zeros && !w.has(zeros) && w.has(scales) {
+		return layout.Errorf(layout.ErrInvalid, f.Name, "%s has no tensor of zero points, and is described as not symmetric", quote.Plain(w.Name))
+	}
+	i := slices.IndexFunc(w.arrays, func(a array) bool { return a.has(zeros) })
+	if p.Zeros || i < 0 || w.Tensors[i].Content == nil || w.Tensors[i].Type != "I32" {
+		return nil
+	}
+	t, row := w.Tensors[i], w.ext[axisN]*p.Bits
+	if f == awqGEMV { // its rows are padded
+		row = w.ext[axisG] * p.Bits
+	}
+	words, wanted := max(1, t.Dims[len(t.Dims)-1]), middles(p)
+	return eachInt32(t, func(i, have int64) error {
+		mask := ^uint32(0)
+		if valid := row - i%words*32; valid < 32 {
+			mask = 1<<max(0, valid) - 1
+		}
+		if (uint32(have)^wanted[i%words%int64(len(wanted))])&mask != 0 {
+			return layout.Errorf(layout.ErrUnsupported, f.Name, "tensor %s has zero points other than %d, and the weight is described as symmetric", quote.Name(t.Name), int64(1)<<(p.Bits-1))
+		}
+		return nil
+	})
+}
+
+// middles are the words of zero points that are half of the range. They repeat.
+func middles(p Params) []uint32 {
+	out, zero := make([]uint32, p.Bits), uint32(1)<<(p.Bits-1)
+	if p.ZeroLess {
+		zero--
+	}
+	for bit := range 32 * p.Bits {
+		out[bit/32] |= zero >> (bit % p.Bits) & 1 << (bit % 32)
+	}
+	return out
 }
 
 // companions refuses tensors beside a weight's codes that change its numbers but do not

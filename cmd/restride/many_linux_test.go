@@ -38,7 +38,7 @@ var many = map[string]func(t *testing.T, dir string, n int) string{
 	},
 	"weights": func(t *testing.T, dir string, n int) string {
 		return writeHeader(t, dir, 144*n, func(b *bytes.Buffer) {
-			b.WriteString(`"__metadata__":{"quantization_config":"{\"quant_method\":\"gptq\",\"bits\":4,\"group_size\":32}"},`)
+			b.WriteString(`"__metadata__":{"quantization_config":"{\"quant_method\":\"gptq\",\"bits\":4,\"group_size\":32,\"sym\":true}"},`)
 			for i := range n {
 				fmt.Fprintf(b, `"%d.qweight":{"dtype":"I32","shape":[4,8],"data_offsets":[%d,%d]},"%d.scales":{"dtype":"F16","shape":[1,8],"data_offsets":[%d,%d]},`, i, 144*i, 144*i+128, i, 144*i+128, 144*i+144)
 			}

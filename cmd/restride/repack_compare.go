@@ -3,6 +3,7 @@ package main
 import (
 	"io"
 
+	"github.com/restride/restride/device/budget"
 	"github.com/restride/restride/quant"
 )
 
@@ -26,6 +27,10 @@ func (o *output) compareNumbers(f *outFile) error {
 			made[t.Name] = t
 		}
 	}
+	if err := budget.Process().Take("tensors of which numbers are compared", quant.CompareBytes); err != nil {
+		return err
+	}
+	defer budget.Process().Give(quant.CompareBytes)
 	for _, w := range f.weights {
 		done, err := w.plan.Compare(w.From, w.To(), source, func(name string) (quant.Tensor, bool) {
 			t, ok := made[name]

@@ -45,8 +45,9 @@ func (r repackReporter) tellBack() error {
 	if !r.verify {
 		return nil
 	}
-	back, cannot, compared, first := 0, 0, 0, (*weight)(nil)
+	all, back, cannot, compared, first := 0, 0, 0, 0, (*weight)(nil)
 	for _, f := range r.mine() {
+		all += len(f.weights)
 		for _, w := range f.weights {
 			switch {
 			case w.back != nil:
@@ -67,7 +68,10 @@ func (r repackReporter) tellBack() error {
 	}
 	_, err := fmt.Fprintf(r.out, "%d weights %s\n", back, what)
 	if compared > 0 {
-		_, err = fmt.Fprintf(r.out, "numbers of %d weights compared, one by one: the same\n", compared)
+		_, err = fmt.Fprintf(r.out, "numbers of %d weights compared, of large ones a sample at random: the same\n", compared)
+	}
+	if others := all - compared; others > 0 && !r.dryRun {
+		_, err = fmt.Fprintf(r.out, "numbers of %d weights not compared: a format has no second reading, or numbers are rounded\n", others)
 	}
 	if first != nil {
 		_, err = fmt.Fprintf(r.out, "%d cannot be turned back, %s among them: %v\n", cannot, quote.Plain(first.From.Name), first.back)

@@ -8,6 +8,7 @@ import (
 	"github.com/restride/restride/internal/quote"
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/pipeline"
+	"github.com/restride/restride/quant"
 )
 
 // memory is how the weights pass through the device: in batches of bytes, depth at a time.
@@ -104,6 +105,9 @@ func (r *repack) tryCut(most int64, depth int) (m memory, least bool, err error)
 	}
 	m.need = copies*int64(depth)*each + between
 	m.need += m.need/8 + pieceBytes // pools have blocks of fixed sizes; copies of tensors
+	if r.verify {
+		m.need += quant.CompareBytes
+	}
 	return m, least, nil
 }
 

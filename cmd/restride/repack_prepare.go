@@ -16,7 +16,11 @@ func (r *repack) prepare(rest []quant.Tensor) error {
 	if err := r.lay(); err != nil {
 		return err
 	}
-	r.share(r.keep(rest))
+	kept, err := r.keep(rest)
+	if err != nil {
+		return err
+	}
+	r.share(kept)
 	source, err := r.identity()
 	if err != nil {
 		return err
@@ -27,7 +31,7 @@ func (r *repack) prepare(rest []quant.Tensor) error {
 		}
 	}
 	if r.config = r.commonConfig(); r.config != nil {
-		r.known.modules().Unquantised(r.config, unquantised(rest))
+		r.nameUnquantised(rest)
 	}
 	unlike, err := r.describeFiles(source)
 	// If shapes and one configuration are not enough, use records.
@@ -169,4 +173,15 @@ func unlike(weight, how string) error {
 		weight = quote.Plain(weight) + ": "
 	}
 	return layout.Errorf(layout.ErrUnsupported, "repack", "the output could not be read as it was made: %s%s", weight, quote.Text(how))
+}
+
+// nameUnquantised lists the modules that are not quantised in the output's configuration.
+func (r *repack) nameUnquantised(rest []quant.Tensor) {
+	var quantised []string
+	for _, w := range r.weights {
+		quantised = append(quantised, w.From.Name)
+	}
+	if unclear := r.known.modules().Unquantised(r.config, unquantised(rest), quantised); len(unclear) > 0 {
+		r.notes = append(r.notes, "not quantised, and part of the names of quantised modules, which loaders may not tell apart: "+some(unclear))
+	}
 }
