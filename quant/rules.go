@@ -1,6 +1,7 @@
 package quant
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -30,7 +31,7 @@ func (w *Weight) rules(lookup func(string) (Tensor, bool)) error {
 	return w.companions(lookup)
 }
 
-// zeroRules refuses a weight without the zero points that it is said to have, and one with zero
+// zeroRules refuses a weight without the zero points that it is said to have, and notices zero
 // points that a symmetric weight does not have: engines differ on whether they count.
 func (w *Weight) zeroRules() error {
 	f, p := w.Format, w.Params
@@ -46,16 +47,21 @@ func (w *Weight) zeroRules() error {
 		row = w.ext[axisG] * p.Bits
 	}
 	words, wanted := max(1, t.Dims[len(t.Dims)-1]), middles(p)
-	return eachInt32(t, func(i, have int64) error {
+	odd := errors.New("another zero point")
+	err := eachInt32(t, func(i, have int64) error {
 		mask := ^uint32(0)
 		if valid := row - i%words*32; valid < 32 {
 			mask = 1<<max(0, valid) - 1
 		}
 		if (uint32(have)^wanted[i%words%int64(len(wanted))])&mask != 0 {
-			return layout.Errorf(layout.ErrUnsupported, f.Name, "tensor %s has zero points other than %d, and the weight is described as symmetric", quote.Name(t.Name), int64(1)<<(p.Bits-1))
+			return odd
 		}
 		return nil
 	})
+	if w.ZerosIgnored = errors.Is(err, odd); w.ZerosIgnored {
+		return nil
+	}
+	return err
 }
 
 // middles are the words of zero points that are half of the range. They repeat.

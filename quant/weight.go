@@ -33,6 +33,10 @@ type Weight struct {
 	// numbers is not known.
 	Beside []Tensor
 
+	// ZerosIgnored: the weight is described as symmetric, and its tensor of zero points has others
+	// than the middle of the range, which are not used.
+	ZerosIgnored bool
+
 	// Heads, if not 0, is the number of rows of an attention head that GGUF stores in another
 	// order (see Head).
 	Heads int64

@@ -24,13 +24,17 @@ func sourceNotes(c *checkpoint.Checkpoint, d *described, f found) (all []string)
 	if d.config != nil {
 		add("not used in "+d.by, d.config.Unused)
 	}
-	var beside []string
+	var beside, ignored []string
 	for _, w := range f.weights {
+		if w.ZerosIgnored {
+			ignored = append(ignored, w.Name)
+		}
 		for _, t := range w.Beside {
 			beside = append(beside, t.Name)
 		}
 	}
 	add("tensors beside weights, whose effect is not known", beside)
+	add("zero points that are not used, as the weights are described as symmetric, of", ignored)
 	var experts []string
 	for _, t := range f.rest {
 		if len(t.Dims) == 3 && strings.Contains(t.Name, "experts") && strings.Contains("F16 BF16 F32", t.Type) {
