@@ -40,8 +40,9 @@ adversary: setup
 	GO=$(GO) SOAKTIME=$(ADVERSARYTIME) sh scripts/adversary.sh
 
 # The packages that start goroutines or timers, themselves or in their tests: the race detector
-# finds nothing in others. Adapters are always tested with it.
-CONCURRENT = $$(grep -rlE --include='*.go' --exclude-dir=build --exclude-dir=go --exclude-dir=asm --exclude-dir=licenses --exclude-dir=adapters \
+# finds nothing in others, nor in what a browser shows (internal/bench/page). Adapters are always
+# tested with it.
+CONCURRENT = $$(grep -rlE --include='*.go' --exclude-dir=build --exclude-dir=go --exclude-dir=asm --exclude-dir=licenses --exclude-dir=adapters --exclude-dir=page \
 	'\.Go\(|\bgo [A-Za-z_.]+\(|AfterFunc\(' . | xargs -n 1 dirname | sort -u)
 race:
 	$(TEST) -race -short -timeout 30m $(CONCURRENT)

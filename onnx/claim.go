@@ -56,6 +56,7 @@ func (c *compiler) claims() {
 	k.between()
 	k.operands()
 	k.results()
+	c.checkClaims()
 }
 
 // keeper marks the nodes that an engine keeps.
@@ -68,7 +69,7 @@ type keeper struct {
 
 // engines reports whether the engine runs a node.
 func (k *keeper) engines(u *unit) bool {
-	return u != nil && (u.kept != "" || u.engine != nil && k.c.sameOpsets(u))
+	return u != nil && (u.claimed != "" || u.engine != nil && k.c.sameOpsets(u))
 }
 
 // between keeps nodes on the paths between nodes of the engine.
@@ -85,7 +86,7 @@ func (k *keeper) between() {
 	}
 	for _, u := range k.c.nodes {
 		if k.claim[u] == ClaimBehind && k.after[u] {
-			u.kept = "behind " + from[u] + ", which the engine fuses it with"
+			u.claimed = "behind " + from[u] + ", which the engine fuses it with"
 		}
 	}
 	for _, u := range slices.Backward(k.c.nodes) {
@@ -101,7 +102,7 @@ func (k *keeper) between() {
 	}
 	for _, u := range k.c.nodes {
 		if k.claim[u] >= ClaimBetween && k.after[u] && k.before[u] {
-			u.kept = fmt.Sprintf("between %s and %s: the session would run the engine twice", from[u], to[u])
+			u.claimed = fmt.Sprintf("between %s and %s: the session would run the engine twice", from[u], to[u])
 		}
 	}
 }
@@ -109,18 +110,18 @@ func (k *keeper) between() {
 // operands keeps nodes that only the engine uses, and that work on no value of it.
 func (k *keeper) operands() {
 	for _, u := range slices.Backward(k.c.nodes) {
-		if k.claim[u] < ClaimBetween || k.after[u] || u.kept != "" {
+		if k.claim[u] < ClaimBetween || k.after[u] || u.claimed != "" {
 			continue
 		}
 		user, only := k.user(u)
 		switch {
 		case !only:
 		case k.constant[u]:
-			u.kept = "of constants alone, for " + user + ": the engine computes it once"
+			u.claimed = "of constants alone, for " + user + ": the engine computes it once"
 		case u.host && k.c.p.stream.IsHost():
-			u.kept = "a shape for " + user + " alone, on the host in either"
+			u.claimed = "a shape for " + user + " alone, on the host in either"
 		case !u.host && k.claim[u] >= ClaimOperand:
-			u.kept = "an operand of " + user + " alone, which the engine fuses it with, or copies it for"
+			u.claimed = "an operand of " + user + " alone, which the engine fuses it with, or copies it for"
 		}
 	}
 }
@@ -142,12 +143,12 @@ func (k *keeper) user(u *unit) (user string, only bool) {
 // the session has without elements.
 func (k *keeper) results() {
 	for _, u := range k.c.nodes {
-		if k.claim[u] < ClaimBeside || u.kept != "" || u.host {
+		if k.claim[u] < ClaimBeside || u.claimed != "" || u.host {
 			continue
 		}
 		for _, name := range u.in {
 			if maker := k.c.maker[name]; k.engines(maker) {
-				u.kept = "a result of " + labelOf(maker) + ", which the engine fuses it with, or copies it for"
+				u.claimed = "a result of " + labelOf(maker) + ", which the engine fuses it with, or copies it for"
 				break
 			}
 		}

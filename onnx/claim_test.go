@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/restride/restride/cpu"
+	"github.com/restride/restride/device"
 	"github.com/restride/restride/layout"
 	"github.com/restride/restride/onnx"
 	"github.com/restride/restride/onnx/model"
@@ -149,24 +150,43 @@ func TestClaimsOfOldFiles(t *testing.T) {
 }
 
 // refuser claims operators that it then cannot run.
-type refuser struct{ claimer }
-
-func (r *refuser) Group(g onnx.Group) (*onnx.Operator, error) {
-	for _, n := range g.Model.Graph.Nodes {
-		if n.OpType != "Mix" {
-			return nil, errors.New("no kernel for " + n.OpType)
-		}
-	}
-	return r.mixer.Group(g)
+type refuser struct {
+	claimer
+	err            error
+	opened, closed int
 }
 
-// TestClaimsOfRefusedGroups: where the engine refuses a group, the session runs what it claimed.
-func TestClaimsOfRefusedGroups(t *testing.T) {
+func (r *refuser) Group(g onnx.Group) (*onnx.Operator, error) {
+	r.opened++
+	op, err := r.mixer.Group(g)
+	op.Close = func() error { r.closed++; return nil }
+	for _, n := range g.Model.Graph.Nodes {
+		if n.OpType != "Mix" {
+			return op, r.err
+		}
+	}
+	return op, err
+}
+
+// TestBugClaimsOfRefusedGroups: where the engine refuses a group, the session runs what it
+// claimed in this group. The group is closed, and others are not loaded again.
+func TestBugClaimsOfRefusedGroups(t *testing.T) {
 	s := openOn(t, must(cpu.Open()))
-	engine := &refuser{claimer{claims: map[string]onnx.Claim{"Transpose": onnx.ClaimBetween}}}
+	engine := &refuser{claimer: claimer{claims: map[string]onnx.Claim{"Transpose": onnx.ClaimBetween}}, err: errors.New("no kernel")}
 	sess := sessionWith(t, s, claimed(), engine)
+	require.Equal(t, []int{4, 1}, []int{engine.opened, engine.closed}, "one group of 4, then its 2 nodes, and the group of 1")
 	x := held(t)(tensor.FromSlice(s, []int64{1, 2, 3, 4}, 2, 2))
-	sess.OnNode(func(n onnx.NodeReport) { require.Empty(t, n.Keeps) })
+	why := map[string]string{}
+	sess.OnNode(func(n onnx.NodeReport) {
+		require.Empty(t, n.Keeps)
+		why[n.Output] = n.Why
+	})
 	run(t, sess, onnx.Values{"x": x})
-	require.Len(t, engine.groups, 3)
+	require.Contains(t, why["a"], "it refused them together with nodes that the session runs: ")
+	require.Contains(t, why["a"], "no kernel")
+	require.NotContains(t, why["c"], "refused")
+
+	engine.err = device.ErrOutOfMemory
+	_, err := onnx.NewSession(s, claimed(), onnx.WithOperators(engine))
+	require.ErrorIs(t, err, device.ErrOutOfMemory)
 }

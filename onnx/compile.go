@@ -23,6 +23,7 @@ type compiler struct {
 	probes   bool
 	provider Provider              // nil: none
 	declared map[string]model.Type // types of the graph's values, for a provider
+	types    map[string]model.Type // the inferred ones too, if the provider claims nodes
 	depth    int                   // nesting depth of the graph
 	path     string                // of the graph, if it is in a node
 	shared   *shared
@@ -72,9 +73,10 @@ type unit struct {
 	captured []string      // by its bodies: they are its last inputs
 	engine   *foreign      // runs the node
 	control  *control      // runs graphs of the node
-	kept     string        // why the engine runs it, though the session could; "": it does not
+	claimed  string        // why the engine runs it, though the session could; "": it does not
+	refusal  error         // why the engine does not run it with the session's nodes that it claimed
 	group    []int         // nodes of the file that it replaces, if the engine runs them whole
-	keeps    []Kept        // the nodes of its group that the session could run
+	claims   []Kept        // the nodes of its group that the session could run
 
 	next int  // while sorting: the next input to visit
 	done bool // already sorted
@@ -442,7 +444,7 @@ func (c *compiler) emit() error {
 	p.slots = len(c.slots) + len(c.hostSlots)
 	made := make([]bool, p.slots) // by a node: owned by the run
 	for _, u := range c.nodes {
-		st := step{d: u.d, kernel: u.kernel, captured: u.captured, group: u.group, keeps: u.keeps, trouble: u.trouble, name: u.node.Name, index: u.index, path: u.path, graph: c.path, unit: c.explained(u), outputs: u.outs, host: u.host, mayDefer: c.defers(u)}
+		st := step{d: u.d, kernel: u.kernel, captured: u.captured, group: u.group, keeps: u.claims, refusal: u.refusal, trouble: u.trouble, name: u.node.Name, index: u.index, path: u.path, graph: c.path, unit: c.explained(u), outputs: u.outs, host: u.host, mayDefer: c.defers(u)}
 		for _, name := range u.outs {
 			slot := -1
 			if name != "" {

@@ -117,8 +117,8 @@ func (e *explainer) step(x *explained, st *step) error {
 			n.Outcome, n.Why, n.Bytes, n.Runtime = IsConstant, whyFolded, 0, 0
 		}
 	}
-	if kept := st.unit.kept; kept != "" && n.Outcome != IsWrong {
-		n.Outcome, n.Why, n.Bytes, n.Runtime = IsForeign, "an engine's: "+kept, 0, 0
+	if claimed := st.unit.claimed; claimed != "" && n.Outcome != IsWrong {
+		n.Outcome, n.Why, n.Bytes, n.Runtime = IsForeign, "an engine's: "+claimed, 0, 0
 		for i, v := range outs {
 			if !absent(v) && !isOnHost(v) {
 				outs[i] = e.value(st.outputs[i], typeOf(v), true)

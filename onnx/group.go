@@ -2,6 +2,7 @@ package onnx
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -30,7 +31,8 @@ type Group struct {
 	// Model has the nodes in an executable order, with their constants and the opsets and
 	// functions of the model. Its inputs and outputs match the Call's and have the types
 	// that the model declares, but inputs that nodes make have no extents: real models declare
-	// wrong ones. Its outputs are the values used outside the group.
+	// wrong ones. A group with claimed nodes has the types of all inputs, which the session
+	// infers where none is declared. Its outputs are the values used outside the group.
 	Model  *model.Model
 	Stream *tensor.Stream // the session's
 	// Checked: all inputs are inputs of the session, which checks their types.
@@ -50,33 +52,33 @@ func (c *compiler) group() error {
 	}
 	c.claims()
 	if c.explains {
-		c.allGroups() // some nodes may be kept in none
+		c.groupsOf(c.nodes) // some nodes may be kept in none
 		return nil
 	}
-	err := c.groupBy(engine)
-	if err != nil && slices.ContainsFunc(c.nodes, func(u *unit) bool { return u.kept != "" }) {
-		// The engine may lack a type of an operator that it claims.
-		for _, u := range c.nodes {
-			u.kept = ""
-		}
-		err = c.groupBy(engine)
-	}
-	return err
-}
-
-// groupBy replaces nodes with the groups that the engine runs.
-func (c *compiler) groupBy(engine Grouper) error {
 	by := make(map[*unit]*unit, len(c.nodes)) // replacement of each unit; nil: removed
 	constants := c.constants()
-	for _, members := range c.allGroups() {
-		m := c.modelOf(members, constants)
+	for groups := c.groupsOf(c.nodes); len(groups) > 0; {
+		members := groups[0]
+		groups = groups[1:]
+		m, closers := c.modelOf(members, constants), len(c.p.closers)
 		whole, err := c.whole(engine, members, m)
+		if err != nil && anyClaimed(members) && !errors.Is(err, device.ErrOutOfMemory) {
+			// The engine may lack a type of an operator that it claims.
+			if e := c.closeFrom(closers); e != nil {
+				return errors.Join(err, e)
+			}
+			for _, u := range members {
+				u.claimed, u.refusal = "", err
+			}
+			groups = append(groups, c.groupsOf(members)...)
+			continue
+		}
 		if err != nil {
 			return err
 		}
 		if whole == nil && len(m.Graph.Outputs) > 0 {
 			for _, u := range members {
-				if u.kept = ""; u.engine != nil {
+				if u.claimed = ""; u.engine != nil {
 					u.d.host |= uint(u.engine.Host)
 				}
 			}
@@ -88,6 +90,16 @@ func (c *compiler) groupBy(engine Grouper) error {
 		by[members[0]] = whole
 	}
 	return c.relink(by)
+}
+
+// closeFrom closes the operators that the engine returned from the n-th on.
+func (c *compiler) closeFrom(n int) error {
+	var errs []error
+	for _, closer := range c.p.closers[n:] {
+		errs = append(errs, closer())
+	}
+	c.p.closers = c.p.closers[:n]
+	return errors.Join(errs...)
 }
 
 // fixesDefaults reports whether defaults of inputs are constants, for an engine that prepares
@@ -105,21 +117,21 @@ func errFixed(op, name string) error {
 
 // groups reports whether a node can be in a group.
 func (c *compiler) groups(u *unit) bool {
-	return u.kept != "" || u.engine != nil && c.sameOpsets(u)
+	return u.claimed != "" || u.engine != nil && c.sameOpsets(u)
 }
 
 // sameOpsets reports whether the model's opsets apply to a node, as to all nodes of a group.
 func (c *compiler) sameOpsets(u *unit) bool { return maps.Equal(u.model.Opsets, c.model.Opsets) }
 
-// allGroups returns the groups of the engine's nodes, each in order, with what it keeps.
-func (c *compiler) allGroups() [][]*unit {
-	index := make(map[*unit]int, len(c.nodes))
-	after, taken := make([][]int, len(c.nodes)), make([]bool, len(c.nodes))
-	for i, u := range c.nodes { // sorted
+// groupsOf returns the groups of the engine's nodes, each in order, with what it keeps. nodes are
+// sorted: all, or those of a group.
+func (c *compiler) groupsOf(nodes []*unit) [][]*unit {
+	index := make(map[*unit]int, len(nodes))
+	after, taken := make([][]int, len(nodes)), make([]bool, len(nodes))
+	for i, u := range nodes {
 		index[u], taken[i] = i, c.groups(u)
 		for _, name := range u.in {
-			if maker := c.maker[name]; maker != nil {
-				at := index[maker]
+			if at, within := index[c.maker[name]]; within {
 				after[at] = append(after[at], i)
 			}
 		}
@@ -132,7 +144,7 @@ func (c *compiler) allGroups() [][]*unit {
 			groups = append(groups, nil)
 		}
 		if first >= 0 {
-			groups[at[first]] = append(groups[at[first]], c.nodes[i])
+			groups[at[first]] = append(groups[at[first]], nodes[i])
 		}
 	}
 	return slices.DeleteFunc(groups, func(members []*unit) bool {
@@ -140,7 +152,7 @@ func (c *compiler) allGroups() [][]*unit {
 			return false
 		}
 		for _, u := range members { // nothing here is the engine's own
-			u.kept = ""
+			u.claimed = ""
 		}
 		return true
 	})
@@ -176,12 +188,13 @@ func (c *compiler) whole(engine Grouper, members []*unit, m *model.Model) (*unit
 	u.d = &definition{op: op, name: name, inputs: arity{0, many}, outputs: arity{0, many}, opaque: true, host: uint(f.Host)}
 	for _, m := range members {
 		u.group = append(u.group, m.index)
-		if m.kept != "" {
-			u.keeps = append(u.keeps, Kept{Index: m.index, Name: m.node.Name, Op: m.d.name, Why: m.kept})
+		u.refusal = cmp.Or(u.refusal, m.refusal)
+		if m.claimed != "" {
+			u.claims = append(u.claims, Kept{Index: m.index, Name: m.node.Name, Op: m.d.name, Why: m.claimed})
 		}
 	}
 	slices.Sort(u.group)
-	slices.SortFunc(u.keeps, func(a, b Kept) int { return cmp.Compare(a.Index, b.Index) })
+	slices.SortFunc(u.claims, func(a, b Kept) int { return cmp.Compare(a.Index, b.Index) })
 	return u, nil
 }
 
@@ -197,6 +210,10 @@ func namesOf(values []model.ValueInfo) []string {
 func (c *compiler) modelOf(members []*unit, constants map[string]any) *model.Model {
 	m := *c.model
 	m.Graph = &model.Graph{Name: "group"}
+	types := c.declared
+	if anyClaimed(members) {
+		types = c.types
+	}
 	within := make(map[*unit]bool, len(members))
 	for _, u := range members {
 		within[u] = true
@@ -219,11 +236,11 @@ func (c *compiler) modelOf(members []*unit, constants map[string]any) *model.Mod
 				m.Graph.SparseInitializers = append(m.Graph.SparseInitializers, *t)
 			default:
 				if !within[maker] {
-					declared := c.declared[name]
+					t := types[name]
 					if maker != nil {
-						declared = withoutExtents(declared)
+						t = withoutExtents(t)
 					}
-					m.Graph.Inputs = append(m.Graph.Inputs, model.ValueInfo{Name: name, Type: declared})
+					m.Graph.Inputs = append(m.Graph.Inputs, model.ValueInfo{Name: name, Type: t})
 				}
 			}
 		}

@@ -63,6 +63,7 @@ type step struct {
 	captured []string // by bodies: the last inputs
 	group    []int    // its nodes, if it is an engine's group
 	keeps    []Kept   // the nodes of its group that the session could run
+	refusal  error    // why the engine does not run it with the session's nodes that it claimed
 	trouble  error    // why it is opaque, though its operator is known
 	unit     *unit    // in an explanation: the node
 }

@@ -147,7 +147,7 @@ func (c *compiler) ask(u *unit) (*foreign, error) {
 	return c.adopt(op, err, u.node.OpType, u.node.Outputs)
 }
 
-// nodeOf describes a node without graphs to the engine.
+// nodeOf describes a node to the engine, without Captured.
 func (c *compiler) nodeOf(u *unit) Node {
 	domain := calleeOf(u.node.Domain, "", "").domain
 	return Node{

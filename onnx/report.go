@@ -172,6 +172,9 @@ func (st *step) foreignReport(c *call) NodeReport {
 			n.Why += fmt.Sprintf("; it keeps %d that the session could run", kept)
 		}
 	}
+	if st.refusal != nil {
+		n.Why += fmt.Sprintf("; it refused them together with nodes that the session runs: %v", st.refusal)
+	}
 	if n.Bytes = c.compacted; n.Bytes > 0 {
 		n.Kind = tensor.Copy
 		n.Why += fmt.Sprintf("; %d bytes of operands were made contiguous", n.Bytes)

@@ -4,6 +4,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/restride/restride/internal/quote"
+	"github.com/restride/restride/layout"
 )
 
 // llama.cpp's counterparts of Transformers' names.
@@ -28,16 +31,49 @@ var (
 		"mlp.shared_expert_gate": "ffn_gate_inp_shexp",
 		"input_layernorm":        "attn_norm", "post_attention_layernorm": "ffn_norm",
 		"pre_feedforward_layernorm": "ffn_norm", "post_feedforward_layernorm": "post_ffw_norm",
+		"post_self_attn_layernorm": "post_attention_norm", "post_mlp_layernorm": "post_ffw_norm",
 	}
 	// modelNames are the modules outside layers.
 	modelNames = map[string]string{"embed_tokens": "token_embd", "norm": "output_norm", "lm_head": "output"}
 	// afterAttention are the models whose post_attention_layernorm follows the attention: other
 	// models' precedes the feed-forward.
-	afterAttention = []string{"gemma2", "gemma3", "gemma3_text", "gpt_oss", "olmo2", "olmo3", "glm4", "exaone4"}
+	afterAttention = []string{"gemma2", "gemma3", "gemma3_text", "gemma3n_text", "gpt_oss", "olmo2", "olmo3", "exaone4", "glm4_moe", "seed_oss"}
 	// interleavedHeads are the models whose q_proj and k_proj llama.cpp stores with rows of the
 	// two halves of each head in turn.
-	interleavedHeads = []string{"llama", "mistral", "mixtral", "granite", "granitemoe", "smollm3", "arcee", "minicpm", "olmo", "xverse", "deepseek"}
+	interleavedHeads = []string{"llama", "mistral", "mixtral", "granite", "granitemoe", "granitemoeshared", "smollm3", "arcee", "minicpm", "olmo", "xverse", "deepseek", "internlm3"}
+	// plusOne are the models whose norms llama.cpp stores with 1 added.
+	plusOne = []string{"gemma", "gemma2", "gemma3", "gemma3_text"}
+	// sameNumbers are other models whose rows and norms llama.cpp stores as Transformers does.
+	sameNumbers = []string{"qwen2", "qwen3", "qwen2_moe", "qwen3_moe", "phi3", "glm4", "starcoder2"}
 )
+
+// knownModels are the models whose rows and norms are as llama.cpp stores them.
+var knownModels = slices.Concat(afterAttention, interleavedHeads, plusOne, sameNumbers)
+
+// KnownModel reports whether rows and norms of models of a type, as config.json says, are written
+// as llama.cpp stores them. Those of other models stay as they are.
+func KnownModel(model string) bool { return slices.Contains(knownModels, model) }
+
+// NormOffset returns the number that llama.cpp's file adds to each number of a tensor of a model
+// of a type: 1 or 0.
+func NormOffset(model, tensor string) float32 {
+	if slices.Contains(plusOne, model) && strings.HasSuffix(tensor, "norm.weight") {
+		return 1
+	}
+	return 0
+}
+
+// ModelType returns the type that config.json has for models of a class, such as
+// LlamaForCausalLM, or "" if the class is not known.
+func ModelType(class string) string {
+	class = strings.ToLower(strings.TrimSuffix(class, "ForCausalLM"))
+	for _, model := range knownModels {
+		if strings.ReplaceAll(model, "_", "") == class {
+			return model
+		}
+	}
+	return ""
+}
 
 // ggufName returns a weight's name in GGUF; unknown names stay.
 func ggufName(name string) string { return GGUFModule("", name) }
@@ -66,19 +102,23 @@ func GGUFModule(model, name string) string {
 }
 
 // Head returns the number of rows of an attention head that llama.cpp stores in another order
-// than Transformers, in a module with so many rows in heads of a model of a type; 0: none.
-func Head(model, module string, rows, heads, keyHeads int64) int64 {
-	if !slices.Contains(interleavedHeads, model) {
-		return 0
+// than Transformers, in a module with so many rows of a model of a type; 0: none. heads and
+// keyHeads are the model's numbers of heads, 0 if they are not known. If the order depends on an
+// unknown number, or rows are not of so many heads, the error is ErrInvalid.
+func Head(model, module string, rows, heads, keyHeads int64) (int64, error) {
+	m := layerNames.FindStringSubmatch(module)
+	if m == nil || !slices.Contains(interleavedHeads, model) {
+		return 0, nil
 	}
-	switch {
-	case strings.HasSuffix(module, "self_attn.k_proj") && keyHeads > 0:
+	switch m[2] {
+	case "self_attn.k_proj":
 		heads = keyHeads
-	case !strings.HasSuffix(module, "self_attn.q_proj"):
-		return 0
+	case "self_attn.q_proj":
+	default:
+		return 0, nil
 	}
 	if heads < 1 || rows%heads != 0 || rows/heads%2 != 0 {
-		return 0
+		return 0, layout.Errorf(layout.ErrInvalid, "quant", "%s: llama.cpp has the rows of each head of %s in another order, and %d rows of %d heads (num_attention_heads, num_key_value_heads) cannot be ordered", quote.Plain(module), quote.Plain(model), rows, heads)
 	}
-	return rows / heads
+	return rows / heads, nil
 }

@@ -37,8 +37,15 @@ func (t *Tensor) Rearrange(pattern string, sizes map[string]int64) (*Tensor, err
 	return t.rearranged(op, l, dims, err)
 }
 
-// pattern is a parsed pattern: the names of each axis on both sides.
-type pattern struct{ from, to [][]string }
+// pattern is a parsed pattern: the axes of both sides.
+type pattern struct{ from, to []group }
+
+// group is an axis of a side: names, of which "..." stands for several axes unless they are in
+// parentheses.
+type group struct {
+	names  []string
+	merged bool // in parentheses
+}
 
 // anyAxes is the name that stands for any number of axes.
 const anyAxes = "..."
@@ -65,7 +72,7 @@ func parsePattern(text string) (p pattern, err error) {
 			return p, wrong("%s is on the right only", name)
 		}
 	}
-	if slices.ContainsFunc(p.from, func(axis []string) bool { return len(axis) > 1 && slices.Contains(axis, anyAxes) }) {
+	if slices.ContainsFunc(p.from, func(g group) bool { return g.merged && g.any() }) {
 		return p, wrong("... cannot be in parentheses on the left")
 	}
 	return p, nil
@@ -75,7 +82,7 @@ func parsePattern(text string) (p pattern, err error) {
 func wrong(format string, args ...any) error { return fmt.Errorf(format, args...) }
 
 // parseSide parses a side of a pattern, and returns its axes and names.
-func parseSide(text string) (axes [][]string, names map[string]bool, err error) {
+func parseSide(text string) (axes []group, names map[string]bool, err error) {
 	names = map[string]bool{}
 	open := false
 	for _, sign := range []string{"(", ")", anyAxes} {
@@ -87,7 +94,7 @@ func parseSide(text string) (axes [][]string, names map[string]bool, err error) 
 			return nil, nil, wrong("parentheses do not match")
 		case word == "(":
 			open = true
-			axes = append(axes, nil)
+			axes = append(axes, group{merged: true})
 		case word == ")":
 			open = false
 		case word != "1" && word != anyAxes && !isName(word):
@@ -96,11 +103,12 @@ func parseSide(text string) (axes [][]string, names map[string]bool, err error) 
 			return nil, nil, wrong("%s is on one side twice", word)
 		default:
 			if !open {
-				axes = append(axes, nil)
+				axes = append(axes, group{})
 			}
 			if word != "1" {
 				names[word] = true
-				axes[len(axes)-1] = append(axes[len(axes)-1], word)
+				last := &axes[len(axes)-1]
+				last.names = append(last.names, word)
 			}
 		}
 	}
@@ -123,9 +131,8 @@ func isName(word string) bool {
 // extents of the result.
 func (p pattern) apply(l layout.Layout, sizes map[string]int64) (_ layout.Layout, dims []int64, err error) {
 	from, to := p.from, p.to
-	others := l.Rank() - len(from)
-	if slices.ContainsFunc(from, isAny) {
-		others++
+	if slices.ContainsFunc(from, group.any) {
+		others := l.Rank() - len(from) + 1
 		from, to = expand(from, others), expand(to, others)
 	}
 	if len(from) != l.Rank() {
@@ -135,20 +142,25 @@ func (p pattern) apply(l layout.Layout, sizes map[string]int64) (_ layout.Layout
 	if err != nil {
 		return l, nil, err
 	}
-	names := slices.Concat(from...)
-	split := make([]int64, len(names))
-	for i, name := range names {
-		split[i] = extents[name]
+	var names []string
+	var split []int64
+	for _, g := range from {
+		for _, name := range g.names {
+			names, split = append(names, name), append(split, extents[name])
+		}
 	}
 	if l, err = l.Reshape(split...); err != nil { // of each axis alone: it needs no copy
 		return l, nil, err
 	}
 	var perm []int
-	for _, axis := range to {
+	for _, g := range to {
 		n := int64(1)
-		for _, name := range axis {
+		for _, name := range g.names {
 			perm = append(perm, slices.Index(names, name))
-			n *= extents[name]
+			n = product(n, extents[name])
+		}
+		if n == math.MaxInt64 {
+			return l, nil, wrong("the axis (%s) has too many elements", strings.Join(g.names, " "))
 		}
 		dims = append(dims, n)
 	}
@@ -156,47 +168,51 @@ func (p pattern) apply(l layout.Layout, sizes map[string]int64) (_ layout.Layout
 	return l, dims, err
 }
 
-func isAny(axis []string) bool { return slices.Contains(axis, anyAxes) }
+// product multiplies extents; math.MaxInt64 if the product is larger.
+func product(a, b int64) int64 {
+	if b > 0 && a > math.MaxInt64/b {
+		return math.MaxInt64
+	}
+	return a * b
+}
+
+func (g group) any() bool { return slices.Contains(g.names, anyAxes) }
 
 // expand puts names for n axes in the place of "...".
-func expand(axes [][]string, n int) (out [][]string) {
+func expand(axes []group, n int) (out []group) {
 	var names []string
 	for i := range max(0, n) {
 		names = append(names, anyAxes+strconv.Itoa(i))
 	}
-	for _, axis := range axes {
-		at := slices.Index(axis, anyAxes)
-		switch {
+	for _, g := range axes {
+		switch at := slices.Index(g.names, anyAxes); {
 		case at < 0:
-			out = append(out, axis)
-		case len(axis) == 1:
-			for i := range names {
-				out = append(out, names[i:i+1])
-			}
+			out = append(out, g)
+		case g.merged:
+			out = append(out, group{slices.Concat(g.names[:at], names, g.names[at+1:]), true})
 		default:
-			out = append(out, slices.Concat(axis[:at], names, axis[at+1:]))
+			for i := range names {
+				out = append(out, group{names: names[i : i+1]})
+			}
 		}
 	}
 	return out
 }
 
 // extentsOf returns the extent of each name on the left side.
-func extentsOf(from [][]string, shape layout.Shape, sizes map[string]int64) (map[string]int64, error) {
+func extentsOf(from []group, shape layout.Shape, sizes map[string]int64) (map[string]int64, error) {
 	extents, used := map[string]int64{}, 0
-	for i, axis := range from {
+	for i, g := range from {
 		known, open := int64(1), ""
-		for _, name := range axis {
+		for _, name := range g.names {
 			n, given := sizes[name]
-			before := known
 			switch {
 			case given && n < 0:
 				return nil, wrong("the size of %s is %d", name, n)
 			case given:
 				used++
 				extents[name] = n
-				if known = known * n; n > 0 && known/n != before {
-					known = math.MaxInt64
-				}
+				known = product(known, n)
 			case open != "":
 				return nil, wrong("axis %d has %s and %s: one of them needs a size", i, open, name)
 			default:
@@ -205,7 +221,7 @@ func extentsOf(from [][]string, shape layout.Shape, sizes map[string]int64) (map
 		}
 		switch {
 		case open == "" && known != shape[i], open != "" && known > 0 && shape[i]%known != 0:
-			return nil, wrong("axis %d has %d elements, and (%s) with the given sizes %d", i, shape[i], strings.Join(axis, " "), known)
+			return nil, wrong("axis %d has %d elements, and (%s) with the given sizes %d", i, shape[i], strings.Join(g.names, " "), known)
 		case open != "" && known == 0:
 			return nil, wrong("axis %d has no elements: %s needs a size", i, open)
 		case open != "":

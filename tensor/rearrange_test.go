@@ -90,6 +90,10 @@ func TestRearrangeOthers(t *testing.T) {
 	requireIs(t, turned.Reshape(6, 24), keep(t)(x.Rearrange("b...c->c(... b)", nil)))
 	requireIs(t, a.Reshape(2, 3, 4, 3, 2), keep(t)(x.Rearrange("... (u v) -> ... u v", map[string]int64{"v": 2})))
 	requireIs(t, a, keep(t)(x.Rearrange("a ... b c d -> a b c ... d", nil)))
+	requireIs(t, a.Reshape(2, 72), keep(t)(x.Rearrange("b ... -> b (...)", nil)))
+	requireIs(t, a.Reshape(24, 6), keep(t)(x.Rearrange("... c -> (...) c", nil)))
+	requireIs(t, a.Reshape(144), keep(t)(x.Rearrange("... -> (...)", nil)))
+	requireIs(t, a.Reshape(2, 3, 4, 6, 1), keep(t)(x.Rearrange("a b c d ... -> a b c d (...)", nil)))
 }
 
 // Patterns that strides express are views; others are one copy.
@@ -127,6 +131,7 @@ func TestRearrangeErrors(t *testing.T) {
 		{x, "a 2 -> a 2", nil, "2 is not a name"},
 		{x, "a b -> b a -> a", nil, "-> is not a name"},
 		{x, "(a ...) -> a ...", nil, "cannot be in parentheses"},
+		{x, "a (...) -> a ...", nil, "cannot be in parentheses"},
 		{x, "a b c -> c b a", nil, "3 axes, and the tensor 2"},
 		{x, "a b c ... -> c b a ...", nil, "axes, and the tensor 2"},
 		{x, "a (b c) -> a b c", nil, "b and c: one of them needs a size"},
@@ -137,6 +142,7 @@ func TestRearrangeErrors(t *testing.T) {
 		{x, "a (b c) -> a b c", map[string]int64{"b": 2, "c": 0}, "axis 1 has 6 elements"},
 		{x, "b (a c) -> a b c", huge, "axis 1 has 6 elements"},
 		{x, "1 a -> a", nil, "axis 0 has 2 elements"},
+		{empty, "(h w z) -> (h w) z", map[string]int64{"h": 1 << 62, "w": 4, "z": 0}, "too many elements"},
 		{empty, "(a b) -> a b", map[string]int64{"a": 0}, "b needs a size"},
 	} {
 		_, err := c.of.Rearrange(c.pattern, c.sizes)

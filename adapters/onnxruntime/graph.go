@@ -15,6 +15,7 @@ func (o *operator) graph(in []operand, outputs []model.ValueInfo) *model.Model {
 	for k, i := range o.takes {
 		g.Inputs = append(g.Inputs, in[k].info(o.inputs[i]))
 	}
+	g.Inputs = append(g.Inputs, o.forgotten...)
 	return &m
 }
 

@@ -19,11 +19,12 @@ type operator struct {
 	outputs []string // of a call; "": not wanted
 	takes   []int    // the inputs of a call that the model takes: each once
 
-	mutex    sync.Mutex
-	model    *model.Model
-	light    bool                // without large constants: no other program can be made
-	programs map[string]*program // by the types and ranks of inputs
-	closed   bool
+	mutex     sync.Mutex
+	model     *model.Model
+	light     bool                // without large constants: no other program can be made
+	forgotten []model.ValueInfo   // the large constants, which are inputs then
+	programs  map[string]*program // by the types and ranks of inputs
+	closed    bool
 }
 
 // operand is the type and shape of a tensor. Unknown extents are -1.
@@ -145,7 +146,7 @@ func (o *operator) forget() {
 	m.Graph = &g
 	m.Graph.Inputs = nil
 	withoutWeights(&m)
-	o.model, o.light = &m, true
+	o.model, o.light, o.forgotten = &m, true, g.Inputs
 }
 
 func (o *operator) close() error {

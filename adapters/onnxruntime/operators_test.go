@@ -239,6 +239,16 @@ func TestPlan(t *testing.T) {
 	require.Equal(t, layout.Shape{1, 20}, p.Nodes[len(p.Nodes)-1].Shape)
 }
 
+// TestBugPlanOfForgottenWeights: a plan needs no weights, which are forgotten if they are large.
+func TestBugPlanOfForgottenWeights(t *testing.T) {
+	b := build(t, floatInput("x", 5, 100))
+	b.model.Graph.Outputs = values(b.add("MatMul", list("x", b.weights(100, 40))))
+	b.model.Graph.Inputs[0].Type.Dims[0] = model.Symbolic("n")
+	p, err := newSession(t, openOn(t, "cpu"), b.model, newEngine(t)).Plan(map[string]layout.Shape{"x": {5, 100}}, nil)
+	require.NoError(t, err)
+	require.Equal(t, layout.Shape{5, 40}, p.Nodes[len(p.Nodes)-1].Shape)
+}
+
 // TestConcurrentRuns: 8 goroutines, two shapes.
 func TestConcurrentRuns(t *testing.T) {
 	s := openOn(t, "cpu")

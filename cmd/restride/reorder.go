@@ -170,6 +170,9 @@ func (r *reorder) header() (checkpoint.Header, error) {
 
 // change gives a tensor the shape that it has in the other order.
 func (r *reorder) change(t *checkpoint.Tensor) (err error) {
+	if strings.HasPrefix(t.Type.Name, unknownPrefix) {
+		return layout.Errorf(device.ErrUnsupported, "reorder", "its %v is not known", t.Type)
+	}
 	if t.Type.DType == layout.Invalid {
 		return layout.Errorf(device.ErrUnsupported, "reorder", "its %v is in blocks: restride repack converts weights", t.Type)
 	}

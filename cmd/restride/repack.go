@@ -80,14 +80,17 @@ type repack struct {
 	weights    []*weight
 	left       int      // weights that --only does not match
 	companions []string // files that come along into a folder
+	renamed    bool     // weights have llama.cpp's names
 	leftOut    []string // keys of metadata that the output cannot contain
 	notes      []string // what the source has that nothing uses
 	// Of a GGUF file made of safetensors: tensors that are converted besides weights, names of
 	// tensors that are left out or that llama.cpp may not know, and what the file does not say.
 	carried                  []*weight
 	dropped, foreign, unsaid []string
-	files                    []*outFile     // all files, including other parts' files
-	config                   map[string]any // nil: records describe the weights
+	// untyped are tensors of types that the output's format does not have.
+	untyped []string
+	files   []*outFile     // all files, including other parts' files
+	config  map[string]any // nil: records describe the weights
 	// configText is the output's config.json; nil: there is none.
 	configText json.RawMessage
 	begun      []string // files that this run has begun, including partial ones

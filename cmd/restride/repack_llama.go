@@ -2,6 +2,8 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -18,8 +20,8 @@ type modelConfig struct {
 	Hidden     *uint32      `json:"hidden_size"`
 	Layers     *uint32      `json:"num_hidden_layers"`
 	FeedBy     *uint32      `json:"intermediate_size"`
-	Heads      *uint32      `json:"num_attention_heads"`
-	KeyHeads   *uint32      `json:"num_key_value_heads"`
+	Heads      *heads       `json:"num_attention_heads"`
+	KeyHeads   *heads       `json:"num_key_value_heads"`
 	HeadSize   *uint32      `json:"head_dim"`
 	Context    *uint32      `json:"max_position_embeddings"`
 	Vocabulary *uint32      `json:"vocab_size"`
@@ -34,6 +36,20 @@ type modelConfig struct {
 	Scaling    *scaling     `json:"rope_scaling"`
 	Parameters *scaling     `json:"rope_parameters"`
 	Text       *modelConfig `json:"text_config"`
+	Classes    []string     `json:"architectures"`
+}
+
+// heads is a number of heads: a positive whole number, 4.0 too; 0: config.json has something else.
+type heads uint32
+
+// UnmarshalJSON never fails: only some models need the number.
+func (c *heads) UnmarshalJSON(text []byte) error {
+	var x float64
+	*c = 0
+	if err := json.Unmarshal(text, &x); err == nil && x >= 1 && x <= math.MaxUint32 && x == math.Trunc(x) {
+		*c = heads(x)
+	}
+	return nil
 }
 
 // scaling is how positions are scaled.
@@ -56,19 +72,22 @@ func readModel(c *checkpoint.Checkpoint) modelConfig {
 	if c.Config != nil {
 		_ = json.Unmarshal(c.Config, &m)
 	}
+	classes := m.Classes
 	if m.Text != nil {
 		m = *m.Text
+	}
+	if m.Type == "" && len(classes) > 0 {
+		m.Type = quant.ModelType(classes[0])
+	}
+	if m.KeyHeads == nil {
+		m.KeyHeads = m.Heads
 	}
 	return m
 }
 
 // forLlama reports whether the output is a GGUF file made of safetensors.
 func (r *repack) forLlama() bool {
-	format := fileFormat(r.output)
-	if r.folder() {
-		format = r.target.File()
-	}
-	return format == checkpoint.GGUF && r.source.Files[0].Format == checkpoint.Safetensors
+	return r.format() == checkpoint.GGUF && r.source.Files[0].Format == checkpoint.Safetensors
 }
 
 // stacked returns the weights with the experts of each layer, one by one, in one weight each.
@@ -108,27 +127,35 @@ const maxExperts = 1 << 16
 
 // forTarget returns the weights as the target has them: for GGUF stacked, divided, and with rows
 // in llama.cpp's order.
-func (r *repack) forTarget(all []*quant.Weight) (out []*quant.Weight) {
+func (r *repack) forTarget(all []*quant.Weight) (out []*quant.Weight, err error) {
 	if !r.forLlama() {
-		return all
+		return all, nil
 	}
 	m := readModel(r.source)
+	r.renamed = false
 	for _, w := range r.stacked(all) {
-		shape := w.Shape()
-		w.Heads = headOf(m, w.Name, shape[max(0, len(shape)-2)])
+		r.renamed = r.renamed || quant.GGUFModule(m.Type, w.Name) != w.Name
+		if w.Heads, err = headOf(m, w.Name, w.Shape()); err != nil {
+			return nil, err
+		}
 		out = append(out, w.Parts(r.target)...)
 	}
-	return out
+	return out, nil
 }
 
-func headOf(m modelConfig, module string, rows int64) int64 {
-	of := func(n *uint32) int64 {
+// headOf returns the number of rows of a head in a matrix, or the bias, of a module (see
+// quant.Head).
+func headOf(m modelConfig, module string, shape []int64) (int64, error) {
+	of := func(n *heads) int64 {
 		if n == nil {
 			return 0
 		}
 		return int64(*n)
 	}
-	return quant.Head(m.Type, module, rows, of(m.Heads), of(m.KeyHeads))
+	if len(shape) == 0 {
+		return 0, nil
+	}
+	return quant.Head(m.Type, module, shape[max(0, len(shape)-2)], of(m.Heads), of(m.KeyHeads))
 }
 
 // kept is a tensor that is not of a weight, and its name in the output.
@@ -139,13 +166,17 @@ type kept struct {
 
 // keep decides what becomes of tensors that are not of weights: they are copied, or converted to
 // what llama.cpp reads.
-func (r *repack) keep(rest []quant.Tensor) (out []kept) {
-	r.carried, r.dropped, r.foreign = nil, nil, nil
+func (r *repack) keep(rest []quant.Tensor) (out []kept, err error) {
+	r.carried, r.dropped, r.foreign, r.untyped = nil, nil, nil, nil
 	if !r.forLlama() {
 		for _, t := range rest {
+			if unknownType(t) && r.format() != r.source.Files[0].Format {
+				r.untyped = append(r.untyped, t.Name)
+				continue
+			}
 			out = append(out, kept{t, t.Name})
 		}
-		return out
+		return out, nil
 	}
 	m := readModel(r.source)
 	for _, t := range rest {
@@ -153,44 +184,92 @@ func (r *repack) keep(rest []quant.Tensor) (out []kept) {
 			r.dropped = append(r.dropped, t.Name) // llama.cpp computes them
 			continue
 		}
-		if r.carry(m, t) {
+		all, err := carriages(m, t)
+		if err != nil {
+			return nil, err
+		}
+		for _, as := range all {
+			p, err := quant.Carry(t, as)
+			if err != nil {
+				return nil, err
+			}
+			r.carried = append(r.carried, &weight{From: p.From, planned: newPlanned(p, true)})
+		}
+		if len(all) > 0 {
 			continue
 		}
-		to := llamaName(m.Type, t.Name)
+		to := nameOf(m, t)
 		if to == t.Name && m.Type != "" {
 			r.foreign = append(r.foreign, t.Name)
 		}
 		out = append(out, kept{t, to})
 	}
-	return out
+	return out, nil
 }
 
-// carry plans the conversion of a tensor to float32, if llama.cpp wants that: of one axis, of
-// routers, and of the biases of gpt-oss's experts, which are of two weights in turn.
-func (r *repack) carry(m modelConfig, t quant.Tensor) bool {
-	add := func(name string, first, of, head int64) bool {
-		p, err := quant.Carry(t, name, first, of, head)
-		if err == nil {
-			r.carried = append(r.carried, &weight{From: p.From, planned: newPlanned(p, true)})
+// carriages plan the conversion of a tensor, if llama.cpp wants one: tensors of one axis, routers
+// and biases as float32, q_proj and k_proj with rows in its order, and gpt-oss's experts.
+func carriages(m modelConfig, t quant.Tensor) ([]quant.Carriage, error) {
+	if all := ossExperts(m, t); all != nil {
+		return all, nil
+	}
+	to := nameOf(m, t)
+	if to == t.Name {
+		return nil, nil
+	}
+	as := quant.Carriage{Name: to, Type: "F32", Plus: quant.NormOffset(m.Type, t.Name)}
+	module, isWeight := strings.CutSuffix(t.Name, ".weight")
+	module, isBias := strings.CutSuffix(module, ".bias")
+	if isWeight || isBias {
+		var err error
+		if as.Head, err = headOf(m, module, t.Dims); err != nil {
+			return nil, err
 		}
-		return err == nil
 	}
-	to := llamaName(m.Type, t.Name)
-	if prefix, ok := strings.CutSuffix(t.Name, ".gate_up_proj_bias"); ok && strings.HasSuffix(prefix, ".experts") {
-		return add(llamaName(m.Type, prefix+".gate_proj_bias"), 0, 2, 0) && add(llamaName(m.Type, prefix+".up_proj_bias"), 1, 2, 0)
-	}
-	module, isBias := strings.CutSuffix(t.Name, ".bias")
-	head := int64(0)
-	if isBias && len(t.Dims) == 1 {
-		head = headOf(m, module, t.Dims[0])
-	}
+	float := t.Type == "F16" || t.Type == "BF16"
 	switch {
-	case to == t.Name:
-		return false
-	case head > 0, t.Type != "F32" && (len(t.Dims) == 1 || strings.Contains(to, ".ffn_gate_inp") || strings.HasSuffix(to, ".bias")):
-		return add(to, 0, 1, head)
+	case as.Head > 0 && isWeight:
+		as.Type = t.Type
+	case as.Head > 0, as.Plus != 0, float && (len(t.Dims) == 1 || strings.Contains(to, ".ffn_gate_inp") || strings.HasSuffix(to, ".bias")):
+	default:
+		return nil, nil
 	}
-	return false
+	return []quant.Carriage{as}, nil
+}
+
+// ossExperts plan the conversion of gpt-oss's experts that are numbers, of shape [E, in, out], and
+// of its experts' biases. Gates alternate with the rest along the last axis.
+func ossExperts(m modelConfig, t quant.Tensor) []quant.Carriage {
+	i := strings.LastIndexByte(t.Name, '.')
+	if i < 0 || !strings.HasSuffix(t.Name[:i], ".experts") {
+		return nil
+	}
+	to := func(part string) string { return llamaName(m.Type, t.Name[:i+1]+part) }
+	unnamed := numberExperts(t) && m.Type == "gpt_oss"
+	switch part := t.Name[i+1:]; {
+	case part == "gate_up_proj_bias":
+		return []quant.Carriage{{Name: to("gate_proj_bias"), Type: "F32", Of: 2}, {Name: to("up_proj_bias"), Type: "F32", First: 1, Of: 2}}
+	case part == "gate_up_proj" && unnamed:
+		return []quant.Carriage{{Name: to("gate_proj"), Type: t.Type, Of: 2, Turned: true}, {Name: to("up_proj"), Type: t.Type, First: 1, Of: 2, Turned: true}}
+	case part == "down_proj" && unnamed:
+		return []quant.Carriage{{Name: to(part), Type: t.Type, Turned: true}}
+	}
+	return nil
+}
+
+// numberExperts reports whether a tensor has a layer's experts as numbers, and its name does not
+// say which axis is which: models differ.
+func numberExperts(t quant.Tensor) bool {
+	return len(t.Dims) == 3 && strings.Contains(t.Name, "experts") && !strings.HasSuffix(t.Name, ".weight") && slices.Contains([]string{"F16", "BF16", "F32"}, t.Type)
+}
+
+// nameOf returns llama.cpp's name of a tensor that is copied. Experts that may have to be turned
+// keep theirs.
+func nameOf(m modelConfig, t quant.Tensor) string {
+	if numberExperts(t) {
+		return t.Name
+	}
+	return llamaName(m.Type, t.Name)
 }
 
 // llamaName returns llama.cpp's name of a tensor. Unknown names stay.
@@ -215,15 +294,19 @@ func llamaName(model, name string) string {
 	return name
 }
 
-// tellLlama says what llama.cpp does not get.
-func (r *repack) tellLlama() {
+// tellLeft says which tensors the output does not have, and what llama.cpp does not get.
+func (r *repack) tellLeft() {
 	add := func(what string, names []string) {
 		if len(names) > 0 {
 			r.notes = append(r.notes, what+": "+some(names))
 		}
 	}
+	add(fmt.Sprintf("tensors left out, whose types %v does not have", r.format()), r.untyped)
 	add("tensors left out, which llama.cpp computes", r.dropped)
 	add("tensors whose names llama.cpp may not know", r.foreign)
+	if m := readModel(r.source); r.renamed && !quant.KnownModel(m.Type) {
+		r.notes = append(r.notes, fmt.Sprintf("rows and norms are as in the source, and llama.cpp's may differ: config.json's model_type is %q", m.Type))
+	}
 	r.notes = append(r.notes, r.unsaid...)
 }
 
@@ -243,7 +326,7 @@ func (r *repack) addModel(h *checkpoint.Header) {
 	}
 	number := func(key string, values ...*uint32) {
 		for _, v := range values {
-			if v != nil {
+			if v != nil && *v != 0 {
 				add(key, checkpoint.ValueOf(*v))
 				return
 			}
@@ -260,12 +343,12 @@ func (r *repack) addModel(h *checkpoint.Header) {
 	number("A.embedding_length", m.Hidden)
 	number("A.block_count", m.Layers)
 	number("A.feed_forward_length", m.FeedBy)
-	number("A.attention.head_count", m.Heads)
-	number("A.attention.head_count_kv", m.KeyHeads, m.Heads)
+	number("A.attention.head_count", (*uint32)(m.Heads))
+	number("A.attention.head_count_kv", (*uint32)(m.KeyHeads))
 	number("A.vocab_size", m.Vocabulary)
 	size := m.HeadSize
 	if size == nil && m.Hidden != nil && m.Heads != nil && *m.Heads > 0 {
-		n := *m.Hidden / *m.Heads
+		n := *m.Hidden / uint32(*m.Heads)
 		size = &n
 	}
 	number("A.attention.key_length", size)

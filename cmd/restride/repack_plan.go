@@ -54,7 +54,12 @@ func (r *repack) plan() error {
 	if len(found.weights) == 0 {
 		return layout.Errorf(layout.ErrInvalid, "repack", "%s has no weights of format %s", quote.Path(r.source.Path), known.name())
 	}
-	r.notes = sourceNotes(r.source, known, found)
+	stay := found
+	if r.forLlama() {
+		m := readModel(r.source)
+		stay.rest = slices.DeleteFunc(slices.Clone(found.rest), func(t quant.Tensor) bool { return ossExperts(m, t) != nil })
+	}
+	r.notes = sourceNotes(r.source, known, stay)
 	if r.only != "" {
 		every, err := known.find(all, func(string) bool { return true })
 		if err != nil {
@@ -63,7 +68,11 @@ func (r *repack) plan() error {
 		r.left = len(every.weights) + len(every.refused) - len(found.weights)
 	}
 	kinds := weightKinds{to: r.target, verify: r.verify}
-	for _, w := range r.forTarget(found.weights) {
+	weights, err := r.forTarget(found.weights)
+	if err != nil {
+		return err
+	}
+	for _, w := range weights {
 		p, fresh, err := kinds.weight(w)
 		if err != nil {
 			return fmt.Errorf("%s: %w", quote.Plain(w.Name), err)
@@ -76,7 +85,7 @@ func (r *repack) plan() error {
 	if err := r.prepare(found.rest); err != nil {
 		return err
 	}
-	r.tellLlama()
+	r.tellLeft()
 	r.tellRounded()
 	return nil
 }
@@ -116,6 +125,14 @@ func fileFormat(name string) checkpoint.Format {
 // folder reports whether the output is a folder.
 func (r *repack) folder() bool { return fileFormat(r.output) == 0 }
 
+// format returns the format of the output's files.
+func (r *repack) format() checkpoint.Format {
+	if r.folder() {
+		return r.target.File()
+	}
+	return fileFormat(r.output)
+}
+
 // numbered matches the number of a file among several in its name.
 var numbered = regexp.MustCompile(`-[0-9]{5}-of-[0-9]{5}$`)
 
@@ -129,10 +146,10 @@ func (r *repack) lay() error {
 		if r.part.of > 1 {
 			return layout.Errorf(layout.ErrInvalid, "repack", "--shard %s: parts are written into a folder, and --output is the file %s", r.shard, quote.Path(r.output))
 		}
-		add(r.output, fileFormat(r.output))
+		add(r.output, r.format())
 		return nil
 	}
-	format := r.target.File()
+	format := r.format()
 	var names []string
 	for _, f := range r.source.Files {
 		name := filepath.Base(f.Path)

@@ -16,7 +16,11 @@ func (r *repack) prepare(rest []quant.Tensor) error {
 	if err := r.lay(); err != nil {
 		return err
 	}
-	r.share(r.keep(rest))
+	kept, err := r.keep(rest)
+	if err != nil {
+		return err
+	}
+	r.share(kept)
 	source, err := r.identity()
 	if err != nil {
 		return err

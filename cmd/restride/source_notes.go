@@ -46,15 +46,21 @@ func unknownTypes(rest []quant.Tensor) (all []string) {
 	count := map[string]int{}
 	for _, t := range rest {
 		kind, err := checkpoint.GGUF.Type(t.Type)
-		if err == nil && kind.Block > 1 || strings.HasPrefix(t.Type, "type ") || strings.HasPrefix(t.Type, "F8_E4") || strings.HasPrefix(t.Type, "F8_E5") {
+		if err == nil && kind.Block > 1 || unknownType(t) || strings.HasPrefix(t.Type, "F8_E4") || strings.HasPrefix(t.Type, "F8_E5") {
 			count[t.Type]++
 		}
 	}
 	for _, typ := range slices.Sorted(maps.Keys(count)) {
-		all = append(all, fmt.Sprintf("%d tensors of type %s are of no weight: its numbers are not known here", count[typ], typ))
+		all = append(all, fmt.Sprintf("%d tensors of type %s are of no weight: its numbers are not known here", count[typ], strings.TrimPrefix(typ, unknownPrefix)))
 	}
 	return all
 }
+
+// unknownPrefix begins the names of GGUF's types of which only the number is known.
+const unknownPrefix = "type "
+
+// unknownType reports whether a tensor has such a type.
+func unknownType(t quant.Tensor) bool { return strings.HasPrefix(t.Type, unknownPrefix) }
 
 // mostNamed is the most names in a note.
 const mostNamed = 5

@@ -243,6 +243,7 @@ func (r *replay) run() ([]*outcome, error) {
 	}
 	if some, err := r.graph.Launch(); err != nil {
 		if some {
+			r.page.soil(q) // a take may have recorded an index
 			r.flow(q.failure(err))
 		}
 		return nil, err
@@ -263,7 +264,7 @@ func (r *replay) suspects(to []*outcome) []*outcome {
 // makeReady makes room for the outcome of a run, and clears the status of the last one.
 func (r *replay) makeReady() error {
 	p := r.page
-	if len(r.takes) == 0 || p.used == 0 {
+	if len(r.takes) == 0 {
 		return nil
 	}
 	if p.used == len(p.outcomes) {

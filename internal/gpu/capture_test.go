@@ -196,3 +196,28 @@ func TestReplayInPart(t *testing.T) {
 	require.NoError(t, dev.Close())
 	r.empty()
 }
+
+// TestBugRefusedReplayLeavesNoStatus: an index out of range in a run of which the driver refuses
+// the rest is not an error of the next run.
+func TestBugRefusedReplayLeavesNoStatus(t *testing.T) {
+	r := &recorder{fake: newFake(t)}
+	dev := gpu.New(r)
+	q := gputest.Queue(t, dev)
+	a, b, c, at := gputest.Alloc(t, dev, 64), gputest.Alloc(t, dev, 64), gputest.Alloc(t, dev, 64), gputest.Alloc(t, dev, 64)
+	d, s, i, by := gputest.Take(b, a, at)
+	replay, err := q.Capture(func() error {
+		return errors.Join(q.Take(d, s, i, by), q.Fill(gputest.Bytes(c, 64), []byte{1}))
+	})
+	require.NoError(t, err)
+	inner := q.Stream().(*recording).Stream.(*stream)
+	refused := errors.New("no more launches")
+	inner.noted = [2]int64{9, 8}
+	r.then("Launch", func() error { r.fail("Launch", refused); return nil })
+	require.ErrorIs(t, replay.Run(), refused)
+	_ = q.Wait()
+	inner.noted = [2]int64{}
+	require.NoError(t, replay.Run())
+	require.NoError(t, q.Read(make([]byte, 64), b, 0))
+	require.NoError(t, dev.Close())
+	r.empty()
+}

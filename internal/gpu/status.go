@@ -131,7 +131,7 @@ func (p *page) ready(q *timeline) error {
 // take returns n new outcomes, which are allocated for many takes at a time.
 func (s *statuses) take(n int) []outcome {
 	if len(s.outcomes) < n {
-		s.outcomes = make([]outcome, pageSlots)
+		s.outcomes = make([]outcome, max(n, pageSlots))
 	}
 	all := s.outcomes[:n:n]
 	s.outcomes = s.outcomes[n:]

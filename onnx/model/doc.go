@@ -13,13 +13,13 @@
 // allocated. Files of 2 GiB and more are refused, because that is protobuf's limit; larger
 // models keep their initializers in external files.
 //
-// While a model is parsed, its embedded data is in memory twice: in the file's bytes and in
-// the tensors. Load keeps large tensors where they are in the file's bytes. The graph needs more memory than its bytes in the file: messages of two
-// bytes become structs of hundreds. The total is computed from the file and charged to the
-// process's budget (package budget) before decoding; past the limit the error is
-// device.ErrOutOfMemory. The memory of a Model, a Tensor or a Value that was read is
-// charged until it is garbage. Values are written in pieces (SaveValue), models in one
-// piece.
+// While a model is parsed, its embedded data is in memory twice: in the file's bytes and
+// in the tensors. Load keeps large tensors where they are in the file's bytes. The graph
+// needs more memory than its bytes in the file: messages of two bytes become structs of
+// hundreds. The total is computed from the file and charged to the process's budget
+// (package budget) before decoding; past the limit the error is device.ErrOutOfMemory.
+// The memory of a Model, a Tensor or a Value that was read is charged until it is
+// garbage. Values are written in pieces (SaveValue), models in one piece.
 //
 // The rules of the format are checked: encodings, counts, unique names, external paths.
 // Whether a node's operator exists, and accepts these inputs and attributes, must be

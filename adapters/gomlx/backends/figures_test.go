@@ -82,7 +82,7 @@ func TestFigures(t *testing.T) {
 	fmt.Fprintf(&text, `
 ## Programs
 
-A step of training, or of inference where the Go backend cannot train the program, with GoMLX v0.26.0: the time with its Go backend divided by that with adapters/gomlx/backends on the cpu device, and in brackets the adapter's time. Medians of 35 steps of each in turn. %s, %d processors, %s, load average %s before. By `+"`go test -run Figures ./backends -figures FILE`"+` in adapters/gomlx.
+A step of training, or of inference where the Go backend cannot train the program, with GoMLX v0.26.0: the time with its Go backend divided by that with adapters/gomlx/backends on the cpu device, and in brackets the adapter's time. Medians of 35 steps of each in turn. Most of the gain of small programs is not layout: the adapter has the Go backend compute them in one goroutine (its option `+"`ops_sequential`"+`), which the Go backend alone can be told, too. %s, %d processors, %s, load average %s before. By `+"`go test -run Figures ./backends -figures FILE`"+` in adapters/gomlx.
 
 | program | small | larger |
 |---|---|---|

@@ -153,11 +153,15 @@ func (s *Session) Run(ctx context.Context, in, out []*Value) (err error) {
 		if err := status(createRunOptions, uintptr(unsafe.Pointer(&options))); err != nil {
 			return err
 		}
-		ended := make(chan error, 1)
-		stop := context.AfterFunc(ctx, func() { ended <- status(setTerminate, options) })
+		ended := make(chan struct{})
+		stop := context.AfterFunc(ctx, func() {
+			defer close(ended)
+			_ = status(setTerminate, options) // the run then goes on to its end
+		})
 		defer func() {
 			if !stop() {
-				if <-ended; err != nil {
+				<-ended
+				if err != nil {
 					err = context.Cause(ctx)
 				}
 			}
