@@ -112,8 +112,16 @@ func (m Modules) Unquantised(config map[string]any, names, quantised []string) (
 			kept = append(kept, p)
 		}
 	}
+	named := func(name string) bool {
+		return slices.ContainsFunc(kept, func(p modulePattern) bool {
+			if whole := method == "compressed-tensors" || method == "modelopt"; whole && p.kind == exactly {
+				return p.text == name // without the modules in it
+			}
+			return p.match(name)
+		})
+	}
 	for _, name := range names {
-		if !kept.match(name) {
+		if !named(name) {
 			left = append(left, name)
 			if parts && strings.Contains(all, name) {
 				unclear = append(unclear, name)

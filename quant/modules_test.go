@@ -17,7 +17,7 @@ func TestBugPrefixesOfModules(t *testing.T) {
 	names, quantised := []string{"m.1.gate", "m.2.up"}, []string{"m.1.gate_proj", "m.20.up"}
 	for method, want := range map[string]any{
 		"gptq":               map[string]any{`-:m\.1\.gate(?:\..*)?$`: map[string]any{}, `-:m\.2(?:\..*)?$`: map[string]any{}},
-		"compressed-tensors": []string{"m.1.gate", "m.2"}, "awq": []string{"m.1.gate", "m.2.up"},
+		"compressed-tensors": []string{"m.1.gate", "m.2", "m.2.up"}, "awq": []string{"m.1.gate", "m.2.up"},
 	} {
 		config := map[string]any{"quant_method": method}
 		unclear := exact.Unquantised(config, names, quantised)
