@@ -101,6 +101,15 @@ func TestBugVerifyOfEarlierFiles(t *testing.T) {
 		require.ErrorContains(t, err, filepath.Base(file))
 		damage(t, file, name, 17)
 	}
+
+	// Zero points that config.json denies do not come back: with --verify alone it is seen.
+	require.NoError(t, os.Mkdir(at("odd"), 0o700))
+	require.NoError(t, os.WriteFile(at("odd/config.json"), []byte(gptqConfig), 0o600))
+	writeTensors(t, at("odd/model.safetensors"), safetensor(t, "a.qweight", "I32", 16, 64), safetensor(t, "a.scales", "F16", 4, 64), safetensor(t, "a.qzeros", "I32", 4, 8))
+	_, err = restride("repack", at("odd"), "--to", "packed", "--output", at("no"))
+	require.NoError(t, err)
+	_, err = restride("repack", at("odd"), "--to", "packed", "--output", at("no"), "--verify")
+	require.ErrorIs(t, err, quant.ErrDiffers)
 }
 
 // TestBugHeaderOfEarlierFiles: a file whose header was changed is made anew, though it says
