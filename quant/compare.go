@@ -15,10 +15,10 @@ const mostCompared = 1 << 14
 // CompareBytes is the memory that Plan.Compare needs for the content of tensors.
 const CompareBytes = 4 << 20
 
-// Compare reads numbers of a weight of the plan's kind in the source and in the target, by a
-// definition of each format that shares nothing with conversions: from the tensors of the source's
-// file and of the target's, whose content must be available. Of large weights it compares some. A
-// difference is ErrDiffers. done is false if a format has no such definition, or the plan rounds
+// Compare reads numbers of a weight of the plan's kind in the source and in the target, from the
+// tensors of both files, whose content must be available. It shares the parameters of the weight
+// with conversions, but neither code nor orders of elements. Of large weights it compares some
+// numbers. A difference is ErrDiffers. done is false if a format has no such definition, or the plan rounds
 // numbers by an unknown amount: to fewer bits, or numbers that are added.
 func (p *Plan) Compare(from, to *Weight, src, dst func(name string) (Tensor, bool)) (done bool, err error) {
 	if p.carry != nil || p.quantises() || from.Params.Sidecar != (sidecar{}) {

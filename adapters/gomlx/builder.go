@@ -45,9 +45,9 @@ func (bu *builder) Compile() (compute.Executable, error) {
 	return &executable{e, bu.b}, nil
 }
 
-// function is the main function of a computation, which is recorded. What it lacks is the
-// shadow's: operations with open dimensions, and those of versions of GoMLX that this one does
-// not know. Their results are not recorded, as those of calls of other functions.
+// function is the main function of a computation, which is recorded. The shadow has the methods
+// that it lacks: operations with open dimensions, and operations of other versions of GoMLX.
+// Their results are not recorded; nor are the results of calls of other functions.
 type function struct {
 	scope
 	graph *core.Graph

@@ -104,8 +104,8 @@ func known(c compute.Capabilities) compute.Capabilities {
 // Stats are a backend's counts.
 type Stats = core.Stats
 
-// Stats returns the counts so far. Between a device whose memory is the host's and the Go
-// backend there are no transfers.
+// Stats returns the counts so far. A device whose memory is the host's transfers nothing to or
+// from the Go backend.
 func (b *Backend) Stats() Stats { return b.core.Stats() }
 
 // world is this version of GoMLX, with its Go backend, which has a second instance for

@@ -5,8 +5,7 @@ import (
 	"github.com/pkg/errors"
 )
 
-// scope is a function of the Go backend, the shadow, among those of its builder. All operations
-// are the shadow's.
+// scope wraps a function of the Go backend, the shadow, which has all operations.
 type scope struct {
 	compute.Function
 	bu           *builder

@@ -78,9 +78,9 @@ func releaseAll(list []*tensor.Tensor) error {
 	return errors.Join(errs...)
 }
 
-// outputsOn runs the session. ONNX Runtime writes to the given memory, if the shapes of the
-// outputs are known: those of the last run with the same shapes of inputs. Otherwise the outputs
-// are copied from its own.
+// outputsOn runs the session. If an earlier run had inputs of the same shapes, the shapes of the
+// outputs are known, and ONNX Runtime writes to the given memory. Otherwise the outputs are copied
+// from its own.
 func (p *program) outputsOn(home *tensor.Stream, ctx context.Context, in values, operands []operand) ([]*tensor.Tensor, error) {
 	var key []byte
 	for _, x := range operands {

@@ -48,7 +48,7 @@ func TestReorderPads(t *testing.T) {
 	assert.Equal(t, bytesIn(t, in, "w"), bytesIn(t, back, "w"))
 }
 
-// Errors come before a file is written.
+// After an error there is no file.
 func TestReorderErrors(t *testing.T) {
 	dir := t.TempDir()
 	in, out := filepath.Join(dir, "in.safetensors"), filepath.Join(dir, "out.safetensors")

@@ -27,7 +27,7 @@ func (o *output) compareNumbers(f *outFile) error {
 			made[t.Name] = t
 		}
 	}
-	if err := budget.Process().Take("tensors of which numbers are compared", quant.CompareBytes); err != nil {
+	if err := budget.Process().Take("tensors whose numbers are compared", quant.CompareBytes); err != nil {
 		return err
 	}
 	defer budget.Process().Give(quant.CompareBytes)

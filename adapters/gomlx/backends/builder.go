@@ -9,8 +9,8 @@ import (
 	"github.com/restride/restride/adapters/gomlx/internal/core"
 )
 
-// function is a backends.Builder. All that it lacks is the shadow's: operations of versions of
-// GoMLX that this one does not know. Their results are not recorded.
+// function is a backends.Builder. The shadow has the methods that it lacks: operations of other
+// versions of GoMLX. Their results are not recorded.
 type function struct {
 	backends.Builder // the shadow
 	b                *Backend

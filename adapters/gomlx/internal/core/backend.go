@@ -103,8 +103,8 @@ type Stats struct {
 	Operations map[string]int64 // the operations of those executions, by name
 }
 
-// Stats returns the counts so far. Between a device whose memory is the host's and the Go
-// backend there are no transfers.
+// Stats returns the counts so far. A device whose memory is the host's transfers nothing to or
+// from the Go backend.
 func (b *Backend) Stats() Stats {
 	b.mu.Lock()
 	defer b.mu.Unlock()

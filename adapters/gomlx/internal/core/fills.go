@@ -57,7 +57,7 @@ func Concatenate(axis int) *Node {
 	}}
 }
 
-// PadAxis is the number of elements before, after and between those of an axis.
+// PadAxis is the padding of an axis: elements before it, after it, and between two of its elements.
 type PadAxis struct{ Start, End, Interior int }
 
 // Pad surrounds the elements of its first operand with the second, a scalar. Axes that are not

@@ -253,7 +253,7 @@ func One[G any](g *Graph, n *Node, do func(to G, in []Value) (any, error), in ..
 	}, in...)
 }
 
-// Cast converts values to those of GoMLX's type.
+// Cast asserts that values are of GoMLX's type V.
 func Cast[V any](in []Value) []V {
 	out := make([]V, len(in))
 	for i, v := range in {
